@@ -1,0 +1,157 @@
+// Package settings is a relay's configuration file: the one contract between
+// the operator, which renders it, and the relay, which reads it. A relay
+// without an operator reads the same file.
+//
+// A file is parsed, defaulted, validated as a whole, and read-only from then
+// on. It carries a version and only the keys that are set; a key that the relay
+// does not know is refused, because what it asks for would silently not happen.
+// It carries no credentials, only the paths of files that do.
+package settings
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Version is the version of the format.
+const Version = 1
+
+// Settings is the whole file. Durations are whole seconds with the unit in the
+// key, as in the resource.
+type Settings struct {
+	Version int `json:"version"`
+	// Fleet names whose relay this is; echoed in reports.
+	Fleet Fleet `json:"fleet"`
+	// Table is the outbox.
+	Table Table `json:"table"`
+	// Topic is where events without a topic of their own go.
+	Topic string `json:"topic"`
+	// LeaseDurationSeconds is how long a claim holds. 5 to 3600; unset: 30.
+	LeaseDurationSeconds int `json:"leaseDurationSeconds,omitempty"`
+	// BatchSize is how many rows a claim takes at most. 1 to 10000; unset: 500.
+	BatchSize int `json:"batchSize,omitempty"`
+
+	Database Database `json:"database"`
+	Kafka    Kafka    `json:"kafka"`
+	Retry    Retry    `json:"retry,omitzero"`
+}
+
+// Fleet is the identity of the resource that the relay belongs to. A relay
+// without an operator may leave UID empty.
+type Fleet struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	UID       string `json:"uid,omitempty"`
+}
+
+// Table names the outbox verbatim, as PostgreSQL's catalogue has it.
+type Table struct {
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+}
+
+// Database says how to reach the outbox.
+type Database struct {
+	// URIFile holds a PostgreSQL connection URI with its password. It is read
+	// at each new connection, and may be missing for a while.
+	URIFile string `json:"uriFile"`
+	TLS     TLS    `json:"tls,omitzero"`
+}
+
+// TLSMode says how much the server must prove, in PostgreSQL's words.
+type TLSMode string
+
+const (
+	// TLSVerifyFull: encrypted, certificate and host name are checked. The default.
+	TLSVerifyFull TLSMode = "VerifyFull"
+	// TLSVerifyCA: encrypted, the certificate is checked, the host name is not.
+	TLSVerifyCA TLSMode = "VerifyCA"
+	// TLSRequire: encrypted, nothing is checked.
+	TLSRequire TLSMode = "Require"
+	// TLSDisable: not encrypted.
+	TLSDisable TLSMode = "Disable"
+)
+
+// TLS says what is asked of the server.
+type TLS struct {
+	// Mode is one of the TLSMode values; unset: VerifyFull.
+	Mode TLSMode `json:"mode,omitempty"`
+	// CAFile holds the certificates to trust; unset: the system's.
+	CAFile string `json:"caFile,omitempty"`
+}
+
+// Kafka says how to reach the broker.
+type Kafka struct {
+	// BootstrapServers are host:port.
+	BootstrapServers []string `json:"bootstrapServers"`
+}
+
+// Retry says what happens after a refusal of the record itself. An event is
+// FAILED when attempts and age are both used up.
+type Retry struct {
+	// MaxAttempts is 1 to 1000; unset: 10.
+	MaxAttempts int `json:"maxAttempts,omitempty"`
+	// BackoffSeconds is the wait after the first refusal; it doubles. Unset: 5.
+	BackoffSeconds int `json:"backoffSeconds,omitempty"`
+	// MaxBackoffSeconds is where doubling ends. Unset: 300.
+	MaxBackoffSeconds int `json:"maxBackoffSeconds,omitempty"`
+	// MaxAgeSeconds is how old an event must be to be FAILED. 0 means that
+	// attempts alone decide; unset: 86400.
+	MaxAgeSeconds *int `json:"maxAgeSeconds,omitempty"`
+}
+
+// Lease is LeaseDurationSeconds.
+func (s Settings) Lease() time.Duration { return seconds(s.LeaseDurationSeconds) }
+
+// Backoff is BackoffSeconds.
+func (r Retry) Backoff() time.Duration { return seconds(r.BackoffSeconds) }
+
+// MaxBackoff is MaxBackoffSeconds.
+func (r Retry) MaxBackoff() time.Duration { return seconds(r.MaxBackoffSeconds) }
+
+// MaxAge is MaxAgeSeconds.
+func (r Retry) MaxAge() time.Duration {
+	if r.MaxAgeSeconds == nil {
+		return seconds(defaultMaxAgeSeconds)
+	}
+	return seconds(*r.MaxAgeSeconds)
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// Load reads, defaults and validates the file at path. The error names every
+// problem at once, each with the path of its key.
+func Load(path string) (Settings, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // The path is the operator's or the user's own choice.
+	if err != nil {
+		return Settings{}, fmt.Errorf("read settings: %w", err)
+	}
+	return Parse(data)
+}
+
+// Parse is Load for a file's content.
+func Parse(data []byte) (Settings, error) {
+	var s Settings
+	if err := yaml.UnmarshalStrict(data, &s); err != nil {
+		return Settings{}, fmt.Errorf("parse settings: %w", err)
+	}
+	s = s.withDefaults()
+	if err := s.validate(); err != nil {
+		return Settings{}, fmt.Errorf("settings: %w", err)
+	}
+	return s, nil
+}
+
+// Render writes s as a file that Parse reads, with only the keys that are set.
+// Equal settings render to equal bytes.
+func Render(s Settings) ([]byte, error) {
+	s.Version = Version
+	data, err := yaml.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("render settings: %w", err)
+	}
+	return data, nil
+}

@@ -1,0 +1,82 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxIdentifier is PostgreSQL's limit for a name, in bytes: a longer one would
+// be cut, and then name something else.
+const maxIdentifier = 63
+
+// validate returns every problem at once, each with the path of its key.
+func (s Settings) validate() error {
+	var p problems
+	p.check(s.Version == Version, "version", "must be %d, not %d", Version, s.Version)
+	p.identifier("table.schema", s.Table.Schema)
+	p.identifier("table.name", s.Table.Name)
+	p.topic("topic", s.Topic)
+	p.between("leaseDurationSeconds", s.LeaseDurationSeconds, 5, 3600)
+	p.between("batchSize", s.BatchSize, 1, 10000)
+	p.check(s.Database.URIFile != "", "database.uriFile", "is required: the path of a file with a connection URI")
+	p.check(slices.Contains([]TLSMode{TLSVerifyFull, TLSVerifyCA, TLSRequire, TLSDisable}, s.Database.TLS.Mode),
+		"database.tls.mode", "must be VerifyFull, VerifyCA, Require or Disable, not %q", s.Database.TLS.Mode)
+	p.servers("kafka.bootstrapServers", s.Kafka.BootstrapServers)
+	p.retry(s.Retry)
+	return errors.Join(p...)
+}
+
+type problems []error
+
+func (p *problems) check(ok bool, path, format string, args ...any) {
+	if !ok {
+		*p = append(*p, fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)))
+	}
+}
+
+func (p *problems) between(path string, value, low, high int) {
+	p.check(value >= low && value <= high, path, "must be %d to %d, not %d", low, high, value)
+}
+
+func (p *problems) identifier(path, value string) {
+	p.check(value != "", path, "is required")
+	p.check(len(value) <= maxIdentifier, path, "must be at most %d bytes long", maxIdentifier)
+	p.check(!strings.ContainsRune(value, 0), path, "must not contain a NUL byte")
+}
+
+// topic holds Kafka's own rules for a name.
+func (p *problems) topic(path, value string) {
+	legal := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)
+	}
+	p.check(value != "", path, "is required")
+	p.check(len(value) <= 249, path, "must be at most 249 characters long")
+	p.check(value != "." && value != "..", path, "must not be %q", value)
+	p.check(!strings.ContainsFunc(value, func(r rune) bool { return !legal(r) }), path,
+		"may contain only letters, digits, '.', '_' and '-'")
+}
+
+func (p *problems) servers(path string, servers []string) {
+	p.check(len(servers) > 0, path, "is required: at least one host:port")
+	for i, server := range servers {
+		host, port, err := net.SplitHostPort(server)
+		number, numErr := strconv.Atoi(port)
+		p.check(err == nil && host != "" && numErr == nil && number > 0 && number < 65536,
+			fmt.Sprintf("%s[%d]", path, i), "must be host:port, not %q", server)
+	}
+}
+
+func (p *problems) retry(r Retry) {
+	p.between("retry.maxAttempts", r.MaxAttempts, 1, 1000)
+	p.between("retry.backoffSeconds", r.BackoffSeconds, 1, 86400)
+	p.between("retry.maxBackoffSeconds", r.MaxBackoffSeconds, 1, 86400)
+	p.check(r.MaxBackoffSeconds >= r.BackoffSeconds, "retry.maxBackoffSeconds",
+		"must not be less than retry.backoffSeconds (%d)", r.BackoffSeconds)
+	if r.MaxAgeSeconds != nil {
+		p.between("retry.maxAgeSeconds", *r.MaxAgeSeconds, 0, 31536000)
+	}
+}
