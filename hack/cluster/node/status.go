@@ -1,0 +1,44 @@
+package node
+
+import (
+	"context"
+)
+
+// Status is what others need to know of a node.
+type Status struct {
+	// Checkout is whose node it is; empty where there is none.
+	Checkout string
+	// Running says that all its components run and the node is ready.
+	Running bool
+	// Problem says what is wrong with one that is there but does not serve.
+	Problem string
+}
+
+// Status looks at the machine's node without changing anything.
+func (n *Node) Status(ctx context.Context) (Status, error) {
+	o, err := readOwner()
+	if err != nil || o == nil {
+		return Status{}, err
+	}
+	status := Status{Checkout: o.Checkout}
+	for _, p := range o.Processes {
+		if !p.alive() {
+			status.Problem = p.Name + " has ended"
+			return status, nil
+		}
+	}
+	if o.Checkout != n.Checkout || o.State != n.Paths.State {
+		status.Problem = "it belongs to the checkout " + o.Checkout
+		return status, nil
+	}
+	if !o.Ready {
+		status.Problem = "its start has not ended"
+		return status, nil
+	}
+	if err := n.checkReady(ctx); err != nil {
+		status.Problem = err.Error()
+		return status, nil
+	}
+	status.Running = true
+	return status, nil
+}
