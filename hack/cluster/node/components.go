@@ -100,5 +100,8 @@ func (n *Node) kubelet() component {
 		"--kubeconfig=" + n.Paths.config("kubelet.kubeconfig"),
 		"--root-dir=" + n.Paths.kubelet(),
 		"--hostname-override=" + NodeName,
+		// Its default costs ten seconds: a look-up of the name at resolvers that the
+		// namespace cannot reach.
+		"--node-ip=" + Address,
 	}}
 }

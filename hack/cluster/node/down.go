@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,52 +58,55 @@ func clear(ctx context.Context, o *owner, paths Paths) error {
 		removeCgroups(),
 		removeNetwork(ctx),
 		restoreKernel(o.Kernel),
-		removeFromHost(folders),
 		removeRunDir(),
 	}
+	removeFromHost(folders)
 	if err := errors.Join(failed...); err != nil {
 		return err // what is still mounted must not be deleted
 	}
 	return errors.Join(os.RemoveAll(o.State), os.RemoveAll(paths.State))
 }
 
-// endProcesses ends the kubelet first, which would restart what is killed, then
-// all that is left, what others have started in the network namespace included:
-// the namespace goes, and they would be lost in it.
+// endProcesses ends the node's own programs and pods at once, the kubelet first,
+// which would restart what is killed. What others have started in the network
+// namespace (a database, a broker) may end by itself: the namespace goes, and
+// they would be lost in it.
 func endProcesses(ctx context.Context, o *owner) {
 	for _, p := range o.Processes {
 		if p.Name == "kubelet" && p.alive() {
-			end(ctx, []int{p.PID}, 5*time.Second)
+			end(ctx, []int{p.PID}, 0)
 		}
 	}
 	if id := inode(namespaceFile()); id != 0 {
 		o.NamespaceInode = id
 	}
-	end(ctx, ours(o.NamespaceInode), 5*time.Second)
-	until(ctx, 10*time.Second, func() bool { // what was started meanwhile
-		left := ours(o.NamespaceInode)
-		signalAll(left, unix.SIGKILL)
-		return len(left) == 0
+	until(ctx, 10*time.Second, func() bool { // again for what was started meanwhile
+		own := slices.DeleteFunc(ours(o.NamespaceInode), func(pid int) bool { return !inCgroup(pid) && !runs(pid, o.Binaries) })
+		signalAll(own, unix.SIGKILL)
+		return len(own) == 0
 	})
+	if others := ours(o.NamespaceInode); len(others) > 0 {
+		end(ctx, others, 10*time.Second)
+	}
 }
 
 // removeFromHost removes what components write at fixed places of the host. The
 // places may belong to another containerd as well: only what is ours goes, and
 // the folders when they are empty.
-func removeFromHost(folders []string) error {
+func removeFromHost(folders []string) {
 	removeMatching("/var/log/containers/*", func(path string) bool {
 		target, err := os.Readlink(path)
 		return err == nil && withinAny(target, folders)
 	})
 	removeMatching("/var/lib/cni/results/"+network+"-*", func(string) bool { return true })
 	removeMatching("/run/containerd/s/*", deadSocket)
+	removeMatching("/var/lib/kubelet/device-plugins/kubelet.sock", deadSocket)
 	for _, folder := range []string{
 		"/var/log/containers", "/var/lib/cni/results", "/var/lib/cni/cache", "/var/lib/cni",
-		"/run/containerd/s", "/run/containerd",
+		"/run/containerd/s", "/run/containerd", "/var/lib/kubelet/device-plugins", "/var/lib/kubelet",
 	} {
 		_ = os.Remove(folder) // fails, as it should, when it is not empty
 	}
-	return nil
 }
 
 func removeMatching(pattern string, remove func(path string) bool) {

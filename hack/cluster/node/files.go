@@ -26,7 +26,7 @@ func (n *Node) writeConfigs() error {
 	if err != nil {
 		return err
 	}
-	plugin, err := find("bridge", "/usr/lib/cni", "/opt/cni/bin")
+	plugin, err := in("host-local", "/usr/lib/cni", "/opt/cni/bin")
 	if err != nil {
 		return err
 	}
@@ -63,12 +63,17 @@ func find(program string, folders ...string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
 	}
+	return in(program, folders...)
+}
+
+// in looks for a program in folders alone: iproute2 has a "bridge" too.
+func in(program string, folders ...string) (string, error) {
 	for _, folder := range folders {
 		if path := filepath.Join(folder, program); exists(path) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not installed (looked on the PATH and in %s)", program, strings.Join(folders, ", "))
+	return "", fmt.Errorf("%s is not installed (looked in %s)", program, strings.Join(folders, ", "))
 }
 
 // overlayMagic is the kernel's number for a file system of type overlay.

@@ -64,9 +64,12 @@ func start(c component, log string, path string) (process, error) {
 	return process{Name: c.name, PID: cmd.Process.Pid, Started: started}, err
 }
 
-// end stops processes: politely, then for sure.
+// end stops processes: politely, then for sure. A grace of 0 leaves out the
+// first.
 func end(ctx context.Context, pids []int, grace time.Duration) {
-	signalAll(pids, unix.SIGTERM)
+	if grace > 0 {
+		signalAll(pids, unix.SIGTERM)
+	}
 	if !waitGone(ctx, pids, grace) {
 		signalAll(pids, unix.SIGKILL)
 		waitGone(ctx, pids, 10*time.Second)
@@ -112,7 +115,7 @@ func ours(namespaceInode uint64) []int {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
+		if state, _, _ := stat(pid); err != nil || pid == os.Getpid() || state == "Z" {
 			continue
 		}
 		if inNamespace(pid, namespaceInode) || inCgroup(pid) {
@@ -129,4 +132,10 @@ func inNamespace(pid int, namespaceInode uint64) bool {
 func inCgroup(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	return err == nil && strings.Contains(string(text), ":/"+cgroup+"/")
+}
+
+// runs says whether a process runs a program of one of the folders.
+func runs(pid int, folders []string) bool {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil && withinAny(exe, folders)
 }
