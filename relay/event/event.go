@@ -25,6 +25,8 @@ type Event struct {
 	// Attempts counts the claims of this row so far, this one included; 0 where
 	// the table does not count.
 	Attempts int
+	// Invalid says why this row cannot be published as it is; empty for all others.
+	Invalid string
 	// Age is how long the row had existed when it was claimed, on the database's
 	// clock; 0 where the table does not say.
 	Age time.Duration
@@ -49,6 +51,8 @@ type Batch struct {
 	Started time.Time
 	// Lease is how long the claim holds, counted by the database.
 	Lease time.Duration
+	// Reclaimed counts the events that another claim had held until its lease ended.
+	Reclaimed int
 	// Events are in the order in which they are to be published.
 	Events []Event
 	// Claim is the store's own memory of the rows; nobody else looks into it.
@@ -105,7 +109,8 @@ type Settlement struct {
 	Reason string
 }
 
-// ReleaseCause says why rows that were never handed over are given back.
+// ReleaseCause says why rows, or only the attempt that their claim has charged,
+// are given back.
 type ReleaseCause int
 
 const (
@@ -114,6 +119,10 @@ const (
 	// Outage: the broker cannot be used. The rows keep their due time, so that
 	// their age goes on.
 	Outage
+	// Unanswered: the rows were handed over and the broker gave no answer. They
+	// keep claim and lease, because the broker may have them; only the attempt
+	// is given back, because the record is not to blame.
+	Unanswered
 )
 
 // Settled counts what a settle, release or renewal did, row by row. The last

@@ -94,6 +94,15 @@ type Rates struct {
 	FullBatches int64 `json:"fullBatches"`
 }
 
+// Add adds the counts of o.
+func (r Rates) Add(o Rates) Rates {
+	return Rates{
+		Published: r.Published + o.Published, Retried: r.Retried + o.Retried, Failed: r.Failed + o.Failed,
+		Released: r.Released + o.Released, Reclaimed: r.Reclaimed + o.Reclaimed, Stale: r.Stale + o.Stale,
+		Batches: r.Batches + o.Batches, FullBatches: r.FullBatches + o.FullBatches,
+	}
+}
+
 // Encode renders r, at most MaxBytes long.
 func Encode(r Report) ([]byte, error) {
 	data, err := json.Marshal(r)

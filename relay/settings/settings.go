@@ -9,6 +9,7 @@
 package settings
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"time"
@@ -37,6 +38,8 @@ type Settings struct {
 	Database Database `json:"database"`
 	Kafka    Kafka    `json:"kafka"`
 	Retry    Retry    `json:"retry,omitzero"`
+
+	hash string
 }
 
 // Fleet is the identity of the resource that the relay belongs to. A relay
@@ -142,6 +145,7 @@ func Parse(data []byte) (Settings, error) {
 	if err := s.validate(); err != nil {
 		return Settings{}, fmt.Errorf("settings: %w", err)
 	}
+	s.hash = Hash(data)
 	return s, nil
 }
 
@@ -155,3 +159,9 @@ func Render(s Settings) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// Hash tells rendered settings apart: the first digits of a digest of the file.
+func Hash(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data))[:10] }
+
+// Hash is the Hash of the file that s was parsed from.
+func (s Settings) Hash() string { return s.hash }

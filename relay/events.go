@@ -1,0 +1,92 @@
+package relay
+
+import (
+	"time"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+)
+
+// Events is told what happened. The pipeline neither logs nor counts: logs,
+// metrics and the report listen here. Functions may be nil; they are called
+// from several goroutines and must return quickly.
+type Events struct {
+	// Claimed: a claim committed; took is how long it needed.
+	Claimed func(b event.Batch, took time.Duration)
+	// Published: a batch has its outcomes; err is the publisher's.
+	Published func(b event.Batch, outcomes []event.Outcome, took time.Duration, err error)
+	// Settled: outcomes were recorded or rows given back; done counts them, the
+	// rows that the guard refused too.
+	Settled func(b event.Batch, done event.Settled, took time.Duration)
+	// Abandoned: rows of a batch are left to their lease, since err kept them
+	// from being settled in time.
+	Abandoned func(b event.Batch, rows int, err error)
+	// Paused: claiming stops, because of err.
+	Paused func(s Subject, err error)
+	// Resumed: the subject of a pause can be used again.
+	Resumed func(s Subject, paused time.Duration)
+	// Sampled: the table was looked at.
+	Sampled func(b event.Backlog)
+	// Warned: something failed that stops nothing.
+	Warned func(doing string, err error)
+}
+
+// Subject is something that a relay depends on.
+type Subject string
+
+// The subjects.
+const (
+	Database Subject = "database"
+	Broker   Subject = "broker"
+)
+
+// Tee returns Events that tell every one of all, in order.
+func Tee(all ...Events) Events {
+	return Events{
+		Claimed: func(b event.Batch, took time.Duration) {
+			for _, e := range all {
+				call(e.Claimed != nil, func() { e.Claimed(b, took) })
+			}
+		},
+		Published: func(b event.Batch, o []event.Outcome, took time.Duration, err error) {
+			for _, e := range all {
+				call(e.Published != nil, func() { e.Published(b, o, took, err) })
+			}
+		},
+		Settled: func(b event.Batch, done event.Settled, took time.Duration) {
+			for _, e := range all {
+				call(e.Settled != nil, func() { e.Settled(b, done, took) })
+			}
+		},
+		Abandoned: func(b event.Batch, rows int, err error) {
+			for _, e := range all {
+				call(e.Abandoned != nil, func() { e.Abandoned(b, rows, err) })
+			}
+		},
+		Paused: func(s Subject, err error) {
+			for _, e := range all {
+				call(e.Paused != nil, func() { e.Paused(s, err) })
+			}
+		},
+		Resumed: func(s Subject, paused time.Duration) {
+			for _, e := range all {
+				call(e.Resumed != nil, func() { e.Resumed(s, paused) })
+			}
+		},
+		Sampled: func(b event.Backlog) {
+			for _, e := range all {
+				call(e.Sampled != nil, func() { e.Sampled(b) })
+			}
+		},
+		Warned: func(doing string, err error) {
+			for _, e := range all {
+				call(e.Warned != nil, func() { e.Warned(doing, err) })
+			}
+		},
+	}
+}
+
+func call(listens bool, tell func()) {
+	if listens {
+		tell()
+	}
+}

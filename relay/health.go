@@ -1,0 +1,38 @@
+package relay
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/relayfleet/relayfleet/relay/outbox"
+	"github.com/relayfleet/relayfleet/relay/publish"
+	"github.com/relayfleet/relayfleet/relay/report"
+)
+
+// finding is what an error says about the subject that it came from.
+type finding struct {
+	code  report.Code
+	slots []string
+}
+
+// databaseFinding explains an error of the store or of the database's check.
+func databaseFinding(err error) finding {
+	problem := outbox.Classify(err)
+	return finding{report.Code(problem.Code), problem.Slots}
+}
+
+// brokerFinding explains an error of a publisher or of the broker's check.
+func brokerFinding(err error) finding {
+	var problem *publish.Problem
+	if errors.As(err, &problem) {
+		return finding{code: report.Code(problem.Code)}
+	}
+	return finding{code: report.BrokerFailed}
+}
+
+// aboutSchema: the database can be reached, and its table cannot serve.
+func (f finding) aboutSchema() bool {
+	return slices.Contains([]report.Code{
+		report.TableMissing, report.ColumnsMissing, report.ColumnsMistyped, report.PermissionDenied,
+	}, f.code)
+}

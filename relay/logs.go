@@ -1,0 +1,48 @@
+package relay
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+)
+
+// Logs returns Events that write what a person who runs the relay needs to know.
+// Batches that went well are not logged; no payload, key or credential ever is.
+func Logs(log *slog.Logger) Events {
+	return Events{
+		Published: func(b event.Batch, outcomes []event.Outcome, took time.Duration, _ error) {
+			if kinds := countKinds(outcomes); kinds[event.Published] != len(b.Events) {
+				log.Warn("Part of a batch was not published", "events", len(b.Events),
+					"published", kinds[event.Published], "refused", kinds[event.Refused], "rejected", kinds[event.Rejected],
+					"unsent", kinds[event.Unsent], "unanswered", kinds[event.Unknown], "took", took)
+			}
+		},
+		Settled: func(_ event.Batch, done event.Settled, _ time.Duration) {
+			if done.Failed+done.Refused() > 0 {
+				log.Warn("Part of a batch was not recorded as sent", "failed", done.Failed,
+					"stale", done.Stale, "alreadyMine", done.AlreadyMine, "overtaken", done.Overtaken)
+			}
+		},
+		Abandoned: func(_ event.Batch, rows int, err error) {
+			log.Error("Outcomes could not be recorded; the rows are left to their lease", "rows", rows, "error", err)
+		},
+		Paused: func(s Subject, err error) {
+			log.Warn("Claiming pauses", "because", s, "error", err)
+		},
+		Resumed: func(s Subject, paused time.Duration) {
+			log.Info("Usable", "what", s, "after", paused.Round(time.Millisecond))
+		},
+		Warned: func(doing string, err error) {
+			log.Warn("Failed, and goes on", "doing", doing, "error", err)
+		},
+	}
+}
+
+func countKinds(outcomes []event.Outcome) map[event.OutcomeKind]int {
+	kinds := map[event.OutcomeKind]int{}
+	for _, o := range outcomes {
+		kinds[o.Kind]++
+	}
+	return kinds
+}

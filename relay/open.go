@@ -1,0 +1,111 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/relayfleet/relayfleet/relay/outbox"
+	"github.com/relayfleet/relayfleet/relay/outbox/rows"
+	"github.com/relayfleet/relayfleet/relay/outbox/schema"
+	"github.com/relayfleet/relayfleet/relay/publish"
+	"github.com/relayfleet/relayfleet/relay/settings"
+)
+
+// refreshEvery is how often the files of the credentials are read again.
+const refreshEvery = 5 * time.Second
+
+// Options is what a relay needs beside its settings.
+type Options struct {
+	// Name tells this relay from others, for people who look at the sessions of
+	// the database or the clients of the broker; nothing depends on it.
+	Name string
+	// Grace is Config.Grace.
+	Grace time.Duration
+	// Events is told what happens.
+	Events Events
+}
+
+// Opened is a relay with the connections that belong to it.
+type Opened struct {
+	*Relay
+	db       *outbox.DB
+	producer *publish.Producer
+	events   Events
+}
+
+// Open puts a relay together. It needs neither database nor broker yet, nor
+// credentials: what is missing is reported, and waited for, by Run.
+func Open(s settings.Settings, o Options) (*Opened, error) {
+	db, err := outbox.Open(databaseConfig(s, o.Name))
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	producer, err := publish.New(publish.Config{Servers: s.Kafka.BootstrapServers, Topic: s.Topic, ClientID: clientName(o.Name)})
+	if err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open broker: %w", err)
+	}
+	table := outbox.Table{Schema: s.Table.Schema, Name: s.Table.Name}
+	r := New(Config{
+		Store:         rows.New(db, table, s.Lease()),
+		Publishers:    []Publisher{producer},
+		CheckDatabase: func(ctx context.Context) error { return checkDatabase(ctx, db, table) },
+		CheckBroker:   producer.Probe,
+		BatchSize:     s.BatchSize,
+		Retry: RetryPolicy{
+			MaxAttempts: s.Retry.MaxAttempts, MaxAge: s.Retry.MaxAge(), Backoff: s.Retry.Backoff(), MaxBackoff: s.Retry.MaxBackoff(),
+		},
+		Grace:  o.Grace,
+		Events: o.Events,
+	})
+	return &Opened{Relay: r, db: db, producer: producer, events: Tee(o.Events)}, nil
+}
+
+// Run works until ctx ends; see Relay.Run. Meanwhile it watches the credentials.
+func (o *Opened) Run(ctx context.Context) {
+	refreshing := make(chan struct{})
+	go func() {
+		defer close(refreshing)
+		o.refresh(ctx)
+	}()
+	o.Relay.Run(ctx)
+	<-refreshing
+}
+
+// refresh takes up rotated credentials. New ones that do not work are reported
+// and change nothing: the old ones stay in use.
+func (o *Opened) refresh(ctx context.Context) {
+	for sleep(ctx, refreshEvery) == nil {
+		if err := o.db.Refresh(ctx); err != nil && ctx.Err() == nil {
+			o.events.Warned("take up changed credentials", err)
+		}
+	}
+}
+
+// Close ends the connections.
+func (o *Opened) Close() {
+	o.db.Close()
+	o.producer.Close()
+}
+
+func checkDatabase(ctx context.Context, db *outbox.DB, table outbox.Table) error {
+	if err := db.Refresh(ctx); err != nil {
+		return err
+	}
+	return schema.Check(ctx, db, table)
+}
+
+func databaseConfig(s settings.Settings, name string) outbox.Config {
+	return outbox.Config{
+		URIFile: s.Database.URIFile, TLSMode: outbox.TLSMode(s.Database.TLS.Mode), CAFile: s.Database.TLS.CAFile,
+		ApplicationName: clientName(name),
+	}
+}
+
+func clientName(name string) string {
+	if name == "" {
+		return "relayfleet"
+	}
+	return "relayfleet " + name
+}

@@ -1,0 +1,94 @@
+package relay
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+)
+
+var testPolicy = RetryPolicy{MaxAttempts: 3, MaxAge: time.Hour, Backoff: 5 * time.Second, MaxBackoff: 60 * time.Second}
+
+func noSpread() float64 { return 0 }
+
+func TestTheFirstRefusalWaitsTheBaseThenItDoublesAndReachesTheCap(t *testing.T) {
+	want := []time.Duration{5, 10, 20, 40, 60, 60}
+	for i, seconds := range want {
+		require.Equal(t, seconds*time.Second, testPolicy.delay(i+1, 0), "attempt %d", i+1)
+	}
+	require.Equal(t, 60*time.Second, testPolicy.delay(1_000_000, 0))
+	require.Equal(t, 5*time.Second, testPolicy.delay(0, 0), "a table that does not count")
+}
+
+func TestFailedNeedsAttemptsAndAge(t *testing.T) {
+	for name, tc := range map[string]struct {
+		attempts int
+		age      time.Duration
+		want     event.Action
+	}{
+		"neither":       {1, time.Minute, event.Retry},
+		"attempts only": {3, time.Minute, event.Retry},
+		"age only":      {2, 2 * time.Hour, event.Retry},
+		"both":          {3, time.Hour, event.Fail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := testPolicy.afterRefusal(event.Event{Attempts: tc.attempts, Age: tc.age}, "too large", 0)
+			require.Equal(t, tc.want, got.Action)
+			require.Equal(t, "too large", got.Reason)
+		})
+	}
+}
+
+func TestEachOutcomeHasItsSettlement(t *testing.T) {
+	outcomes := []event.Outcome{
+		{Kind: event.Published},
+		{Kind: event.Refused, Reason: "later"},
+		{Kind: event.Rejected, Reason: "never"},
+		{Kind: event.Unsent},
+		{Kind: event.Unknown},
+	}
+	b := event.Batch{Events: make([]event.Event, len(outcomes))}
+	got := planOutcomes(testPolicy, b, outcomes, noSpread)
+	require.Equal(t, []event.Settlement{
+		{Action: event.Sent},
+		{Action: event.Retry, Delay: 5 * time.Second, Reason: "later"},
+		{Action: event.Fail, Reason: "never"},
+		{}, {},
+	}, got.settlements)
+	require.Equal(t, []int{3}, got.unsent)
+	require.Equal(t, []int{4}, got.unanswered)
+}
+
+// Whatever the broker says, an event is settled as SENT only when it was
+// acknowledged, and nothing that was not the record's fault can make it FAILED.
+func TestOnlyTheRecordItselfIsCharged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kind := event.OutcomeKind(rapid.IntRange(0, 4).Draw(t, "kind"))
+		e := event.Event{Attempts: rapid.IntRange(0, 100).Draw(t, "attempts"), Age: time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "age"))}
+		got := planOutcomes(testPolicy, event.Batch{Events: []event.Event{e}}, []event.Outcome{{Kind: kind}}, noSpread)
+		action := got.settlements[0].Action
+		require.Equal(t, kind == event.Published, action == event.Sent)
+		require.Equal(t, kind == event.Unsent, len(got.unsent) == 1)
+		require.Equal(t, kind == event.Unknown, len(got.unanswered) == 1)
+		if kind == event.Unsent || kind == event.Unknown {
+			require.Equal(t, event.Leave, action)
+		}
+	})
+}
+
+func TestTheDeadlineLeavesTimeForTheSettle(t *testing.T) {
+	start := time.Now()
+	for lease, want := range map[time.Duration]time.Duration{
+		5 * time.Second:  4 * time.Second,
+		10 * time.Second: 8 * time.Second,
+		30 * time.Second: 25 * time.Second,
+		time.Hour:        time.Hour - 5*time.Second,
+	} {
+		b := event.Batch{Started: start, Lease: lease}
+		require.Equal(t, want, deadline(b).Sub(start))
+		require.Equal(t, lease, leaseEnd(b).Sub(start))
+	}
+}

@@ -1,0 +1,216 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+)
+
+// bench is a relay over fakes, in a bubble where time is free.
+type bench struct {
+	store            *fakeStore
+	publisher        *fakePublisher
+	database, broker fakeCheck
+	relay            *Relay
+}
+
+func newBench(rows, batchSize int) *bench {
+	ids := make([]string, rows)
+	for i := range ids {
+		ids[i] = strconv.Itoa(i)
+	}
+	b := &bench{store: newFakeStore(ids...), publisher: &fakePublisher{took: time.Millisecond}}
+	return b.with(batchSize)
+}
+
+func (b *bench) with(batchSize int) *bench {
+	b.relay = New(Config{
+		Store: b.store, Publishers: []Publisher{b.publisher}, CheckDatabase: b.database.check, CheckBroker: b.broker.check,
+		BatchSize: batchSize, Retry: testPolicy, Grace: 10 * time.Second,
+	})
+	return b
+}
+
+// start runs the relay; the returned function stops it and waits for its end.
+func (b *bench) start(t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.relay.Run(ctx)
+	}()
+	return func() { cancel(); <-ended }
+}
+
+func TestEveryRowIsPublishedAndSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(25, 10)
+		stop := b.start(t)
+		time.Sleep(5 * time.Second)
+		stop()
+		sent, released, _, _ := b.store.snapshot()
+		require.Len(t, sent, 25)
+		require.Empty(t, released)
+		require.True(t, b.relay.Ready())
+	})
+}
+
+func TestNothingIsClaimedUntilDatabaseAndBrokerCanBeUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(5, 10)
+		b.broker.set(errors.New("no such topic"))
+		stop := b.start(t)
+		time.Sleep(time.Minute)
+		_, _, _, claims := b.store.snapshot()
+		require.Zero(t, claims)
+		require.False(t, b.relay.Ready())
+		require.Less(t, b.broker.count(), 30, "the check is not repeated hotly")
+
+		b.broker.set(nil)
+		time.Sleep(10 * time.Second)
+		sent, _, _, _ := b.store.snapshot()
+		require.Len(t, sent, 5, "it goes on by itself")
+		stop()
+	})
+}
+
+func TestAnOutageReleasesWhatWasNotSentAndStopsClaiming(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(5, 10)
+		b.publisher.answer = func(batch event.Batch) ([]event.Outcome, error) {
+			b.broker.set(errors.New("connection refused"))
+			outcomes := allOfKind(batch, event.Unsent)
+			outcomes[0].Kind = event.Unknown
+			return outcomes, errors.New("connection refused")
+		}
+		stop := b.start(t)
+		time.Sleep(time.Minute)
+		sent, released, unanswered, claims := b.store.snapshot()
+		require.Empty(t, sent)
+		require.ElementsMatch(t, []string{"1", "2", "3", "4"}, released)
+		require.Equal(t, []string{"0"}, unanswered, "kept by its lease, its attempt given back")
+		require.LessOrEqual(t, claims, 3, "no claim while the broker is out")
+
+		b.publisher.mu.Lock()
+		b.publisher.answer = nil
+		b.publisher.mu.Unlock()
+		b.broker.set(nil)
+		time.Sleep(10 * time.Second)
+		sent, _, _, _ = b.store.snapshot()
+		require.ElementsMatch(t, []string{"1", "2", "3", "4"}, sent)
+		stop()
+	})
+}
+
+func TestASettleIsRepeatedUntilItIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(3, 10)
+		b.store.settleErr = []error{errors.New("reset"), errors.New("reset"), errors.New("reset")}
+		stop := b.start(t)
+		time.Sleep(10 * time.Second)
+		stop()
+		sent, _, _, _ := b.store.snapshot()
+		require.Len(t, sent, 3)
+	})
+}
+
+func TestASettleThatCannotBeDoneIsLeftToTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(3, 10)
+		for range 1000 {
+			b.store.settleErr = append(b.store.settleErr, errors.New("down"))
+		}
+		abandoned := 0
+		b.relay = New(Config{
+			Store: b.store, Publishers: []Publisher{b.publisher}, CheckDatabase: b.database.check, CheckBroker: b.broker.check,
+			BatchSize: 10, Retry: testPolicy, Events: Events{Abandoned: func(_ event.Batch, rows int, _ error) { abandoned = rows }},
+		})
+		stop := b.start(t)
+		time.Sleep(40 * time.Second)
+		stop()
+		require.Equal(t, 3, abandoned)
+		sent, released, _, _ := b.store.snapshot()
+		require.Empty(t, sent)
+		require.Empty(t, released)
+	})
+}
+
+func TestAClaimThatFailsAlthoughTheCheckPassesIsNotRepeatedHotly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(3, 10)
+		for range 100_000 {
+			b.store.claimErr = append(b.store.claimErr, errors.New("a trigger raises"))
+		}
+		stop := b.start(t)
+		time.Sleep(time.Minute)
+		stop()
+		_, _, _, claims := b.store.snapshot()
+		require.Less(t, claims, 40)
+		require.Greater(t, claims, 5)
+	})
+}
+
+func TestAStopReleasesWhatNoSlotHasBegunAndEndsWhatOneHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(30, 10)
+		b.publisher.took = 3 * time.Second
+		stop := b.start(t)
+		time.Sleep(time.Second) // One batch is being sent, one is claimed and waits.
+		begin := time.Now()
+		stop()
+		require.Less(t, time.Since(begin), 4*time.Second)
+		sent, released, _, _ := b.store.snapshot()
+		require.Len(t, sent, 10)
+		require.Len(t, released, 10)
+	})
+}
+
+func TestAStopEndsEvenWhenTheBrokerNeverAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(10, 10)
+		b.publisher.took = time.Hour
+		stop := b.start(t)
+		time.Sleep(time.Second)
+		begin := time.Now()
+		stop()
+		require.LessOrEqual(t, time.Since(begin), 10*time.Second+SettleGrace)
+		_, _, unanswered, _ := b.store.snapshot()
+		require.Len(t, unanswered, 10)
+	})
+}
+
+func TestTheWrongNumberOfOutcomesSettlesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(3, 10)
+		b.publisher.answer = func(event.Batch) ([]event.Outcome, error) {
+			b.broker.set(errors.New("stay closed"))
+			return []event.Outcome{{Kind: event.Published}}, nil
+		}
+		stop := b.start(t)
+		time.Sleep(5 * time.Second)
+		stop()
+		sent, _, unanswered, _ := b.store.snapshot()
+		require.Empty(t, sent)
+		require.Len(t, unanswered, 3)
+	})
+}
+
+func TestAnIdleRelayAsksEverMoreSeldomAndAgainAtOnceAfterWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(0, 10)
+		stop := b.start(t)
+		time.Sleep(10 * time.Second)
+		stop()
+		_, _, _, claims := b.store.snapshot()
+		require.Less(t, claims, 100)
+		require.Greater(t, claims, 50)
+	})
+}
