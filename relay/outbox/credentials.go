@@ -1,0 +1,214 @@
+package outbox
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// credentials are the files' content at one moment.
+type credentials struct{ uri, ca string }
+
+// readCredentials reads the files. The URI is allowed the newline that editors
+// and kubectl leave behind it.
+func (c Config) readCredentials() (credentials, error) {
+	uri, err := readFile("connection URI", c.URIFile)
+	if err != nil {
+		return credentials{}, err
+	}
+	found := credentials{uri: uri}
+	if c.CAFile != "" {
+		if found.ca, err = readFile("CA certificates", c.CAFile); err != nil {
+			return credentials{}, err
+		}
+	}
+	return found, nil
+}
+
+func readFile(what, path string) (string, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // The path is the operator's or the user's own choice.
+	if err != nil {
+		return "", &Problem{Code: CredentialsMissing, Err: fmt.Errorf("read %s: %w", what, err)}
+	}
+	content := string(bytes.TrimSpace(data))
+	if content == "" {
+		return "", &Problem{Code: CredentialsMissing, Err: fmt.Errorf("read %s: %s is empty", what, path)}
+	}
+	return content, nil
+}
+
+// sslKeys are the ways in which a URI asks for TLS.
+var sslKeys = []string{"sslmode", "ssl"}
+
+// allowedKeys are what a URI may say. Not among them are the keys that make the
+// driver read files (certificates, password and service files): a URI is a
+// Secret's content, and the relay's files are not its to choose.
+var allowedKeys = append([]string{
+	"host", "port", "user", "password", "dbname", "connect_timeout", "target_session_attrs", "application_name",
+	"channel_binding", "require_auth", "sslnegotiation", "sslsni", "options", "client_encoding", "search_path",
+	"min_protocol_version", "max_protocol_version",
+}, sslKeys...)
+
+// errURI is all that is ever said of a URI that cannot be read: the driver's
+// own error quotes it, and what it quotes may be the password.
+var errURI = &Problem{Code: CredentialsInvalid, Err: errors.New(
+	"the connection URI is not of the form postgres://user:password@host:port/database, or has a parameter that is not supported")}
+
+// connection turns credentials into what the driver needs.
+func (c Config) connection(found credentials) (*pgx.ConnConfig, error) {
+	if !strings.HasPrefix(found.uri, "postgres://") && !strings.HasPrefix(found.uri, "postgresql://") {
+		return nil, errURI
+	}
+	parsed, err := parseURI(found.uri, allowedKeys)
+	if err != nil || parsed.Host == "" || parsed.User == "" {
+		return nil, errURI
+	}
+	if c.asksForLess(found.uri, parsed) {
+		return nil, &Problem{Code: TLSTooWeak, Err: fmt.Errorf("the connection URI asks for less TLS than %s", c.TLSMode)}
+	}
+	if err := c.setTLS(parsed, found.ca); err != nil {
+		return nil, err
+	}
+	c.setSession(parsed)
+	return parsed, nil
+}
+
+func parseURI(uri string, keys []string) (*pgx.ConnConfig, error) {
+	return pgx.ParseConfigWithOptions(uri, pgx.ParseConfigOptions{
+		ParseConfigOptions: pgconn.ParseConfigOptions{ConnStringAllowedKeys: keys},
+	})
+}
+
+// asksForLess tells whether the URI itself names a weaker mode than the
+// configuration. That it names one at all is seen by forbidding it: only the
+// driver's own parser knows for sure what a URI says.
+func (c Config) asksForLess(uri string, parsed *pgx.ConnConfig) bool {
+	silent := allowedKeys[:len(allowedKeys)-len(sslKeys)]
+	if _, err := parseURI(uri, silent); err == nil {
+		return false
+	}
+	return asked(parsed).strength() < c.TLSMode.strength()
+}
+
+// asked reads the mode of a URI off what the driver made of it. The modes that
+// allow plain text, prefer and allow, count as Disable.
+func asked(parsed *pgx.ConnConfig) TLSMode {
+	settings := parsed.TLSConfig
+	for _, fallback := range parsed.Fallbacks {
+		if fallback.TLSConfig == nil {
+			settings = nil
+		}
+	}
+	switch {
+	case settings == nil:
+		return TLSDisable
+	case !settings.InsecureSkipVerify:
+		return TLSVerifyFull
+	case settings.VerifyPeerCertificate != nil:
+		return TLSVerifyCA
+	}
+	return TLSRequire
+}
+
+// setTLS replaces whatever TLS the URI led to, on every host that it names. A
+// socket in the file system has none, so it can serve TLSDisable only.
+func (c Config) setTLS(parsed *pgx.ConnConfig, ca string) error {
+	roots, err := certificates(ca)
+	if err != nil {
+		return err
+	}
+	hosts := []*pgconn.FallbackConfig{{Host: parsed.Host, Port: parsed.Port}}
+	for _, next := range parsed.Fallbacks {
+		if last := hosts[len(hosts)-1]; next.Host != last.Host || next.Port != last.Port {
+			hosts = append(hosts, &pgconn.FallbackConfig{Host: next.Host, Port: next.Port})
+		}
+	}
+	for _, host := range hosts {
+		if network, _ := pgconn.NetworkAddress(host.Host, host.Port); network == "unix" && c.TLSMode != TLSDisable {
+			return &Problem{Code: TLSTooWeak, Err: fmt.Errorf("the connection URI names a socket, which cannot serve %s", c.TLSMode)}
+		}
+		host.TLSConfig = c.tls(host.Host, roots)
+		if host.TLSConfig != nil && parsed.SSLNegotiation == "direct" {
+			host.TLSConfig.NextProtos = []string{"postgresql"}
+		}
+	}
+	parsed.TLSConfig, parsed.Fallbacks = hosts[0].TLSConfig, hosts[1:]
+	return nil
+}
+
+// certificates parses PEM; nil, the system's, for none.
+func certificates(ca string) (*x509.CertPool, error) {
+	if ca == "" {
+		return nil, nil
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(ca)) {
+		return nil, &Problem{Code: CredentialsInvalid, Err: errors.New("the CA file holds no PEM certificate")}
+	}
+	return roots, nil
+}
+
+func (c Config) tls(host string, roots *x509.CertPool) *tls.Config {
+	settings := &tls.Config{ServerName: host, RootCAs: roots, MinVersion: tls.VersionTLS12}
+	switch c.TLSMode {
+	case TLSDisable:
+		return nil
+	case TLSRequire:
+		settings.InsecureSkipVerify = true //nolint:gosec // It is what the mode says.
+	case TLSVerifyCA:
+		// The library checks host name and chain together or neither; the chain is checked here.
+		settings.InsecureSkipVerify = true //nolint:gosec // See VerifyConnection.
+		settings.VerifyConnection = func(state tls.ConnectionState) error { return verifyChain(state, roots) }
+	case TLSVerifyFull:
+	}
+	return settings
+}
+
+func verifyChain(state tls.ConnectionState, roots *x509.CertPool) error {
+	if len(state.PeerCertificates) == 0 {
+		return x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign, Detail: "the server sent no certificate"}
+	}
+	options := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
+	for _, certificate := range state.PeerCertificates[1:] {
+		options.Intermediates.AddCert(certificate)
+	}
+	_, err := state.PeerCertificates[0].Verify(options)
+	return err
+}
+
+// setSession sets what every session of the relay runs with, whatever the
+// defaults of role and database are. A pooler in transaction mode refuses such
+// parameters, and would apply them to others' sessions.
+func (c Config) setSession(parsed *pgx.ConnConfig) {
+	parsed.ConnectTimeout = c.ConnectTimeout
+	parsed.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	parsed.RuntimeParams["application_name"] = c.ApplicationName
+	if c.Pooling == TransactionPooling {
+		parsed.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		return
+	}
+	parsed.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	for name, value := range map[string]string{
+		"statement_timeout":                   milliseconds(c.StatementTimeout),
+		"lock_timeout":                        milliseconds(c.LockTimeout),
+		"idle_in_transaction_session_timeout": milliseconds(c.StatementTimeout),
+		"default_transaction_isolation":       "read committed",
+		// Results are read by a relay that may be stopped in the middle: a
+		// server that cannot get rid of one must not hold locks or a snapshot
+		// for ever.
+		"tcp_user_timeout": milliseconds(c.StatementTimeout),
+	} {
+		parsed.RuntimeParams[name] = value
+	}
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

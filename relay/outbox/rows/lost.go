@@ -1,0 +1,86 @@
+package rows
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+)
+
+const (
+	// lookAgainAfter is the wait before a claim that was not found is looked
+	// for again: the server may still be at it.
+	lookAgainAfter = time.Second
+	// clockSlack widens the window in which a lost claim's leases end, against
+	// the time between the relay's clock reading and the server's.
+	clockSlack = 2 * time.Second
+)
+
+// lostClaim is a claim that may hold rows of which the relay knows nothing.
+type lostClaim struct {
+	token   [16]byte
+	started time.Time
+	lookAt  time.Time
+}
+
+func (s *Store) remember(b event.Batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.lost = append(s.mu.lost, lostClaim{token: b.Token, started: b.Started})
+}
+
+// recoverLost gives back what lost claims hold. One that was found is done
+// with, and so is one whose lease must have ended.
+func (s *Store) recoverLost(ctx context.Context, conn *pgxpool.Conn) error {
+	for _, lost := range s.lostNow() {
+		found, err := s.recoverClaim(ctx, conn, lost)
+		if err != nil {
+			return err
+		}
+		s.looked(lost, found)
+		if found {
+			s.lookEverywhere()
+		}
+	}
+	return nil
+}
+
+// lostNow forgets the claims that are over and returns those to be looked for.
+func (s *Store) lostNow() []lostClaim {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	s.mu.lost = slices.DeleteFunc(s.mu.lost, func(l lostClaim) bool {
+		return now.Sub(l.started) > s.lease+s.patience()
+	})
+	return slices.DeleteFunc(slices.Clone(s.mu.lost), func(l lostClaim) bool { return now.Before(l.lookAt) })
+}
+
+func (s *Store) recoverClaim(ctx context.Context, conn *pgxpool.Conn, lost lostClaim) (found bool, err error) {
+	earliest := s.lease - time.Since(lost.started) - clockSlack
+	var changed int64
+	err = repeated(func() error {
+		tag, err := conn.Exec(ctx, s.statements.recover,
+			pgtype.UUID{Bytes: lost.token, Valid: true}, max(0, earliest), s.lease+clockSlack)
+		changed = tag.RowsAffected()
+		return err
+	})
+	return changed > 0, err
+}
+
+func (s *Store) looked(lost lostClaim, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.mu.lost, func(l lostClaim) bool { return l.token == lost.token })
+	switch {
+	case i < 0:
+	case found:
+		s.mu.lost = slices.Delete(s.mu.lost, i, i+1)
+	default:
+		s.mu.lost[i].lookAt = time.Now().Add(lookAgainAfter)
+	}
+}

@@ -1,0 +1,82 @@
+package rows
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+)
+
+// read fills the batch with the rows' content. No transaction is open between
+// the chunks, and none of them holds a lock. A row that is not ours any more,
+// or not there any more, is left out.
+func (s *Store) read(ctx context.Context, conn *pgxpool.Conn, b *event.Batch, rows []claimed, now time.Time) error {
+	events := make([]event.Event, 0, len(rows))
+	found := make([]claimed, 0, len(rows))
+	for rest := rows; len(rest) > 0; {
+		n := prefix(rest, chunkBytes)
+		chunk, err := s.readChunk(ctx, conn, b.Token, rest[:n], now)
+		if err != nil {
+			return err
+		}
+		for i, e := range chunk {
+			if e.Row == "" {
+				continue
+			}
+			events, found = append(events, e), append(found, rest[i])
+			if rest[i].reclaimed {
+				b.Reclaimed++
+			}
+		}
+		rest = rest[n:]
+	}
+	b.Events, b.Claim = events, newClaim(found)
+	return nil
+}
+
+// readChunk returns one event per row; one without a Row was not found.
+func (s *Store) readChunk(
+	ctx context.Context, conn *pgxpool.Conn, token [16]byte, rows []claimed, now time.Time,
+) ([]event.Event, error) {
+	ids := make([]int64, len(rows))
+	for i, row := range rows {
+		ids[i] = row.id
+	}
+	events := make([]event.Event, len(rows))
+	found, err := conn.Query(ctx, s.statements.read, ids, pgtype.UUID{Bytes: token, Valid: true})
+	if err != nil {
+		return nil, err
+	}
+	var (
+		place         int64
+		id            pgtype.UUID
+		topic         pgtype.Text
+		key           pgtype.Text
+		payload, head []byte
+		created       time.Time
+	)
+	_, err = pgx.ForEachRow(found, []any{&place, &id, &topic, &key, &payload, &head, &created}, func() error {
+		row := rows[place-1]
+		headers, invalid := parseHeaders(head)
+		events[place-1] = event.Event{
+			ID: id.String(), Row: strconv.FormatInt(row.id, 10),
+			Topic: topic.String, Key: keyBytes(key), Payload: payload, Headers: headers, Invalid: invalid,
+			CreatedAt: created, Attempts: int(row.attempts), Age: max(0, now.Sub(created)),
+		}
+		return nil
+	})
+	return events, err
+}
+
+// keyBytes keeps NULL, which is no key, apart from an empty key.
+func keyBytes(key pgtype.Text) []byte {
+	if !key.Valid {
+		return nil
+	}
+	return []byte(key.String)
+}

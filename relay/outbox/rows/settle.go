@@ -1,0 +1,197 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+)
+
+// errForeign: the batch was claimed elsewhere, or the lengths do not fit. It is
+// a mistake of the caller.
+var errForeign = errors.New("the batch is not of this store, or lengths differ")
+
+func own(b event.Batch) (*claim, error) {
+	if b.Claim == nil && len(b.Events) == 0 {
+		return &claim{}, nil
+	}
+	c, ok := b.Claim.(*claim)
+	if !ok || len(c.ids) != len(b.Events) {
+		return nil, errForeign
+	}
+	return c, nil
+}
+
+// keys are the ids and generations of some rows.
+func (c *claim) keys(rows []int) (ids, generations []int64) {
+	ids, generations = make([]int64, len(rows)), make([]int64, len(rows))
+	for i, row := range rows {
+		ids[i], generations[i] = c.ids[row], c.generations[row]
+	}
+	return ids, generations
+}
+
+// chosen are the rows of which keep is true, in the order of their ids.
+func (c *claim) chosen(keep func(row int) bool) []int {
+	rows := make([]int, 0, len(c.byID))
+	for _, row := range c.byID {
+		if keep(row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// Settle records one settlement per event, in a transaction per kind of
+// outcome, what was published first: rows that cannot be recorded for one
+// reason must not undo what the broker has acknowledged, and nearly all batches
+// have one kind only. After an error the counts are those of the kinds before
+// it; the same call again is safe.
+func (s *Store) Settle(ctx context.Context, b event.Batch, settlements []event.Settlement) (event.Settled, error) {
+	c, err := own(b)
+	if err == nil && len(settlements) != len(b.Events) {
+		err = errForeign
+	}
+	if err != nil {
+		return event.Settled{}, fmt.Errorf("settle: %w", err)
+	}
+	var settled event.Settled
+	for _, action := range []event.Action{event.Sent, event.Retry, event.Fail} {
+		rows := c.chosen(func(row int) bool { return settlements[row].Action == action })
+		done, err := s.change(ctx, b.Token, c, rows, s.settlement(action, rows, settlements))
+		if err != nil {
+			return settled, s.failed("settle", err)
+		}
+		settled = settled.Add(done)
+	}
+	return settled, nil
+}
+
+// settlement is the statement that records an action.
+func (s *Store) settlement(action event.Action, rows []int, settlements []event.Settlement) change {
+	switch action {
+	case event.Retry:
+		return change{
+			sql: s.statements.settleRetry, args: []any{delays(rows, settlements), reasons(rows, settlements)},
+			count: func(n int) event.Settled { return event.Settled{Retried: n} }, already: state.isReleased,
+		}
+	case event.Fail:
+		return change{
+			sql: s.statements.settleFailed, args: []any{reasons(rows, settlements)},
+			count: func(n int) event.Settled { return event.Settled{Failed: n} }, already: ended("FAILED"),
+		}
+	case event.Sent, event.Leave:
+	}
+	return change{
+		sql:   s.statements.settleSent,
+		count: func(n int) event.Settled { return event.Settled{Sent: n} }, already: ended("SENT"),
+	}
+}
+
+// delays are in microseconds, the unit of PostgreSQL's intervals.
+func delays(rows []int, settlements []event.Settlement) []int64 {
+	values := make([]int64, len(rows))
+	for i, row := range rows {
+		values[i] = max(0, settlements[row].Delay.Microseconds())
+	}
+	return values
+}
+
+func reasons(rows []int, settlements []event.Settlement) []string {
+	values := make([]string, len(rows))
+	for i, row := range rows {
+		values[i] = storable(settlements[row].Reason)
+	}
+	return values
+}
+
+// maxReason bounds what is kept of a reason, in bytes.
+const maxReason = 500
+
+// storable leaves nothing in a reason that a database of any encoding could
+// refuse: a settle that cannot succeed would publish the event for ever.
+func storable(reason string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, reason)
+	return plain[:min(len(plain), maxReason)]
+}
+
+// Release gives back events, by index, and the attempt that their claim has
+// charged; an index that comes twice counts once.
+func (s *Store) Release(
+	ctx context.Context, b event.Batch, events []int, cause event.ReleaseCause,
+) (event.Settled, error) {
+	c, err := own(b)
+	if err != nil {
+		return event.Settled{}, fmt.Errorf("release: %w", err)
+	}
+	listed := make([]bool, len(b.Events))
+	for _, i := range events {
+		if i < 0 || i >= len(listed) {
+			return event.Settled{}, fmt.Errorf("release: no event %d in a batch of %d", i, len(listed))
+		}
+		listed[i] = true
+	}
+	rows := c.chosen(func(row int) bool { return listed[row] })
+	settled, err := s.change(ctx, b.Token, c, rows, s.giving(cause, c, rows))
+	if cause == event.Outage {
+		s.lookEverywhere()
+	}
+	return settled, s.failed("release", err)
+}
+
+// giving is the statement that gives rows, or only their attempts, back.
+func (s *Store) giving(cause event.ReleaseCause, c *claim, rows []int) change {
+	count := func(n int) event.Settled { return event.Settled{Released: n} }
+	if cause == event.Unanswered {
+		attempts := make([]int32, len(rows))
+		for i, row := range rows {
+			attempts[i] = c.attempts[row]
+		}
+		return change{
+			sql: s.statements.uncharge, args: []any{attempts}, count: count,
+			already: func(st state, charged int32) bool { return st.isOurs() && st.Attempts < charged },
+		}
+	}
+	dueNow := cause == event.Stopping
+	return change{sql: s.statements.release, args: []any{dueNow}, count: count, already: state.isReleased}
+}
+
+// Renew makes the leases of b begin anew, and says per event whether it is
+// still ours.
+func (s *Store) Renew(ctx context.Context, b event.Batch) ([]bool, error) {
+	c, err := own(b)
+	if err != nil {
+		return nil, fmt.Errorf("renew: %w", err)
+	}
+	if len(b.Events) == 0 {
+		return nil, nil
+	}
+	ids, generations := c.keys(c.byID)
+	renewed, err := s.ids(ctx, s.statements.renew, pgtype.UUID{Bytes: b.Token, Valid: true}, ids, generations, s.lease)
+	if err != nil {
+		return nil, s.failed("renew", err)
+	}
+	return c.marked(renewed), nil
+}
+
+// marked says per event whether its row is among ids.
+func (c *claim) marked(ids []int64) []bool {
+	found := make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		found[id] = true
+	}
+	marks := make([]bool, len(c.ids))
+	for i, id := range c.ids {
+		marks[i] = found[id]
+	}
+	return marks
+}
