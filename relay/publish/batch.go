@@ -1,0 +1,128 @@
+package publish
+
+import (
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+)
+
+// EventIDHeader carries Event.ID, by which a consumer recognises a duplicate. It
+// stands before the row's own headers.
+const EventIDHeader = "event-id"
+
+var eventIDKey = []byte(EventIDHeader)
+
+const (
+	// batchOverhead and recordOverhead are upper bounds of what the format adds.
+	batchOverhead  = 61
+	recordOverhead = 36
+	headerOverhead = 10
+)
+
+// chunk is a run of records of one partition that is sent as one record batch.
+type chunk struct {
+	// events are places in the delivery.
+	events []int
+	batch  *sarama.RecordBatch
+	// size is an upper bound of the batch before compression.
+	size int
+	// by is the producer id under which it was sent first.
+	by identity
+	// maybe: a try of it may have been appended. From then on it keeps producer
+	// id and sequence, by which the broker recognises it.
+	maybe bool
+}
+
+// records builds the record of every event that is wanted. All live in a few
+// slabs, since a batch of small events is mostly overhead.
+func records(events []event.Event, wanted func(int) bool) []*sarama.Record {
+	headers := 0
+	for i := range events {
+		headers += 1 + len(events[i].Headers)
+	}
+	var (
+		slab     = make([]sarama.Record, len(events))
+		entries  = make([]sarama.RecordHeader, 0, headers)
+		pointers = make([]*sarama.RecordHeader, 0, headers)
+		all      = make([]*sarama.Record, len(events))
+	)
+	for i := range events {
+		if !wanted(i) {
+			continue
+		}
+		e, first := &events[i], len(pointers)
+		entries = append(entries, sarama.RecordHeader{Key: eventIDKey, Value: []byte(e.ID)})
+		pointers = append(pointers, &entries[len(entries)-1])
+		for _, h := range e.Headers {
+			entries = append(entries, sarama.RecordHeader{Key: []byte(h.Key), Value: h.Value})
+			pointers = append(pointers, &entries[len(entries)-1])
+		}
+		slab[i] = sarama.Record{Key: e.Key, Value: e.Payload, Headers: pointers[first:len(pointers):len(pointers)]}
+		all[i] = &slab[i]
+	}
+	return all
+}
+
+func recordSize(r *sarama.Record) int {
+	size := recordOverhead + len(r.Key) + len(r.Value)
+	for _, h := range r.Headers {
+		size += headerOverhead + len(h.Key) + len(h.Value)
+	}
+	return size
+}
+
+// cut makes chunks of at most limit bytes of the events, keeping their order. A
+// record that is too large by itself gets a chunk of its own: compressed it may
+// still fit, and else the broker's refusal hits nobody else.
+func (d *delivery) cut(events []int, limit int) []*chunk {
+	var chunks []*chunk
+	first, size := 0, batchOverhead
+	for i, at := range events {
+		record := recordSize(d.records[at])
+		if i > first && size+record > limit {
+			chunks = append(chunks, d.chunk(events[first:i], size))
+			first, size = i, batchOverhead
+		}
+		size += record
+	}
+	return append(chunks, d.chunk(events[first:], size))
+}
+
+// chunk makes one chunk. Records are stamped with the time of sending: with the
+// time of the row, a topic's retention would drop what is published late.
+func (d *delivery) chunk(events []int, size int) *chunk {
+	now := time.Now()
+	if now.Unix() < 0 {
+		now = time.Unix(0, 0) // A clock before 1970 cannot be encoded.
+	}
+	records := make([]*sarama.Record, len(events))
+	for i, at := range events {
+		records[i] = d.records[at]
+		records[i].OffsetDelta = int64(i)
+	}
+	return &chunk{
+		events: events, size: size,
+		batch: &sarama.RecordBatch{
+			Version: 2, PartitionLeaderEpoch: -1,
+			Codec: d.codec, CompressionLevel: compressionLevel,
+			FirstTimestamp: now, MaxTimestamp: now,
+			LastOffsetDelta: int32(len(events) - 1), //nolint:gosec // A batch has far fewer events.
+			Records:         records,
+		},
+	}
+}
+
+// compressionLevel is zstd's fastest, which also needs the least memory; LZ4 has
+// no levels.
+const compressionLevel = 1
+
+// rechunk makes a new chunk of some events of an old one.
+func (d *delivery) rechunk(events []int) *chunk {
+	size := batchOverhead
+	for _, at := range events {
+		size += recordSize(d.records[at])
+	}
+	return d.chunk(events, size)
+}

@@ -1,0 +1,37 @@
+package publish
+
+import (
+	"context"
+	"time"
+)
+
+// expired says whether deadline has passed by the monotonic or by the wall
+// clock: the first stands still while the machine is suspended, the second may
+// be set back.
+func expired(deadline time.Time) bool {
+	now := time.Now()
+	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = time.Second
+)
+
+// backoff is the wait before the try that follows so many failed ones: it
+// doubles up to a second.
+func backoff(failed int) time.Duration {
+	return min(minBackoff<<min(max(failed-1, 0), 10), maxBackoff)
+}

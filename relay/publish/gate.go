@@ -1,0 +1,110 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+var errCut = errors.New("connection refused by the gate")
+
+// gate is the dialer of one session, and its only way to the network. Once it is
+// cut, or past its deadline, nothing leaves the process through it any more. A
+// gate that is cut stays so: who holds a part of a dead session can do no harm.
+type gate struct {
+	timeout time.Duration
+
+	mu       sync.Mutex
+	closed   bool
+	deadline time.Time
+	conns    map[*gatedConn]struct{}
+	dials    map[*context.CancelFunc]struct{}
+}
+
+func newGate(timeout time.Duration) *gate {
+	return &gate{timeout: timeout, conns: map[*gatedConn]struct{}{}, dials: map[*context.CancelFunc]struct{}{}}
+}
+
+// arm sets until when the gate lets anything through.
+func (g *gate) arm(deadline time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deadline = deadline
+}
+
+func (g *gate) isOpen() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.closed && !expired(g.deadline)
+}
+
+// cut ends all connections at once. What the kernel has not sent yet is thrown
+// away, or a link that was frozen would still deliver it when it thaws.
+func (g *gate) cut() {
+	g.mu.Lock()
+	g.closed = true
+	conns, dials := g.conns, g.dials
+	g.conns, g.dials = nil, nil
+	g.mu.Unlock()
+	for cancel := range dials {
+		(*cancel)()
+	}
+	for c := range conns {
+		if tcp, ok := c.Conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // An error means that it is closed already.
+		}
+		_ = c.Conn.Close()
+	}
+}
+
+// Dial is what sarama calls for every connection.
+func (g *gate) Dial(network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), g.timeout)
+	defer cancel()
+	g.mu.Lock()
+	if g.closed || expired(g.deadline) {
+		g.mu.Unlock()
+		return nil, errCut
+	}
+	g.dials[&cancel] = struct{}{}
+	g.mu.Unlock()
+
+	raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.dials, &cancel)
+	if err != nil {
+		return nil, err
+	}
+	if g.closed {
+		_ = raw.Close()
+		return nil, errCut
+	}
+	c := &gatedConn{Conn: raw, gate: g}
+	g.conns[c] = struct{}{}
+	return c, nil
+}
+
+type gatedConn struct {
+	net.Conn
+	gate *gate
+}
+
+// Write asks the clock again: a process that was stopped and goes on after its
+// deadline may come here before any timer has fired.
+func (c *gatedConn) Write(p []byte) (int, error) {
+	if !c.gate.isOpen() {
+		return 0, errCut
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *gatedConn) Close() error {
+	c.gate.mu.Lock()
+	delete(c.gate.conns, c)
+	c.gate.mu.Unlock()
+	return c.Conn.Close()
+}

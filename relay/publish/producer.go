@@ -1,0 +1,185 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+)
+
+var errClosed = errors.New("the producer is closed")
+
+// Producer publishes the batches of one slot, one after another. Its methods may
+// be called at any time; Publish and Probe wait for each other.
+type Producer struct {
+	config      Config
+	partitioner *partitioner
+	// turn is held by whoever uses session.
+	turn    chan struct{}
+	session *session
+	helpers sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	// interrupt ends what is under way.
+	interrupt context.CancelCauseFunc
+}
+
+// New checks the configuration. It needs no broker and starts nothing.
+func New(c Config) (*Producer, error) {
+	c, err := c.withDefaults()
+	if err == nil {
+		// Whatever sarama dislikes is found now and not at the first batch.
+		err = c.sarama(newGate(c.RequestTimeout)).Validate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("configure the producer: %w", err)
+	}
+	return &Producer{config: c, partitioner: newPartitioner(), turn: make(chan struct{}, 1)}, nil
+}
+
+// Publish sends the events and returns one outcome for each, in their order. It
+// returns at the deadline at the latest, whatever the network does, and writes
+// nothing after it; the deadline has passed when the monotonic or the wall clock
+// says so. When ctx ends first, that is as if the deadline had passed.
+//
+// The error is nil when the broker is not to blame: everything is published, or
+// only records were refused, or no time was left to begin. It is a *Problem when
+// the broker or the fleet's topic is, and otherwise says why ctx ended.
+func (p *Producer) Publish(ctx context.Context, b event.Batch, deadline time.Time) ([]event.Outcome, error) {
+	d := newDelivery(p.config, b.Events)
+	if d.isDone() || expired(deadline) {
+		return d.outcomes, nil
+	}
+	bounded, end, err := p.begin(ctx, deadline)
+	if err == nil {
+		p.deliver(bounded, d, deadline)
+		err = context.Cause(bounded)
+		end()
+	}
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return d.outcomes, fmt.Errorf("publish: %w", err)
+	}
+	if d.problem != nil {
+		return d.outcomes, d.problem
+	}
+	return d.outcomes, nil
+}
+
+func (p *Producer) deliver(ctx context.Context, d *delivery, deadline time.Time) {
+	if err := p.open(ctx, deadline); err != nil {
+		d.meet("connect", err)
+		p.discard()
+		return
+	}
+	d.plan(ctx, p.session, p.partitioner)
+	d.run(ctx, p.session)
+	if d.unclean || !p.session.gate.isOpen() {
+		p.discard()
+	}
+}
+
+// Probe answers whether a batch could be published now, connecting when that is
+// needed: the fleet's topic is there, its leaders can be reached, and the broker
+// gives out producer ids. The error is a *Problem, or says why ctx ended.
+func (p *Producer) Probe(ctx context.Context) error {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(p.config.RequestTimeout + answerMargin)
+	}
+	bounded, end, err := p.begin(ctx, deadline)
+	if err != nil {
+		return problemOf("probe", err)
+	}
+	defer end()
+
+	if err = p.open(bounded, deadline); err == nil {
+		err = p.session.check(bounded, p.config.Topic)
+	}
+	if err == nil {
+		return nil
+	}
+	p.discard()
+	if cause := context.Cause(bounded); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
+		return fmt.Errorf("probe: %w", cause)
+	}
+	return problemOf("probe", err)
+}
+
+// Close ends what is under way, as if its deadline had come, and the connections.
+func (p *Producer) Close() {
+	p.mu.Lock()
+	p.closed = true
+	if p.interrupt != nil {
+		p.interrupt(errClosed)
+	}
+	p.mu.Unlock()
+	p.turn <- struct{}{}
+	p.discard()
+	<-p.turn
+	ended := make(chan struct{})
+	go func() {
+		p.helpers.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(p.config.RequestTimeout):
+		// Only a broker's throttling keeps a call that long; it ends by itself
+		// and has no connection to do anything with.
+	}
+}
+
+// begin waits for the turn; end gives it back. The context that it returns ends
+// at the deadline, with ctx, and with Close.
+func (p *Producer) begin(ctx context.Context, deadline time.Time) (context.Context, func(), error) {
+	bounded, cancel := context.WithDeadline(ctx, deadline)
+	select {
+	case p.turn <- struct{}{}:
+	case <-bounded.Done():
+		cancel()
+		return nil, nil, fmt.Errorf("wait for the producer: %w", context.Cause(bounded))
+	}
+	bounded, interrupt := context.WithCancelCause(bounded)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.interrupt = interrupt
+	if p.closed {
+		interrupt(errClosed)
+	}
+	return bounded, func() {
+		interrupt(nil)
+		cancel()
+		<-p.turn
+	}, nil
+}
+
+// open makes sure of a session with a producer id, usable until the deadline.
+func (p *Producer) open(ctx context.Context, deadline time.Time) error {
+	if p.session != nil {
+		p.session.gate.arm(deadline)
+		return nil
+	}
+	s, err := newSession(p.config, &p.helpers)
+	if err != nil {
+		return err
+	}
+	p.session = s
+	s.gate.arm(deadline)
+	if _, err := s.refresh(ctx, p.config.Topic); err != nil && !isAnswer(err) {
+		return err
+	}
+	return s.identify(ctx)
+}
+
+// discard ends the session. The next one has new connections and a new producer
+// id: whatever of the old one may still be on its way counts for itself.
+func (p *Producer) discard() {
+	if p.session != nil {
+		p.session.close()
+		p.session = nil
+	}
+}
