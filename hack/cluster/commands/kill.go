@@ -44,7 +44,7 @@ func (p place) killer() (podkill.Killer, error) {
 	}
 	switch c.Kind {
 	case choice.Node:
-		n, err := p.node()
+		n, err := p.ownedNode()
 		if err != nil {
 			return podkill.Killer{}, err
 		}

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -8,8 +9,6 @@ import (
 
 	"github.com/relayfleet/relayfleet/hack/cluster/choice"
 	"github.com/relayfleet/relayfleet/hack/cluster/progress"
-
-	"context"
 )
 
 func load() *cobra.Command {
@@ -37,7 +36,7 @@ func (p place) load(ctx context.Context, image, archive string) error {
 	}
 	switch c.Kind {
 	case choice.Node:
-		n, err := p.node()
+		n, err := p.ownedNode()
 		if err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ func logs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printLogs(cmd.OutOrStdout(), node.Paths{State: p.state()}.Logs(), args, lines)
+			return printLogs(cmd.OutOrStdout(), node.Paths{State: p.nodeState()}.Logs(), args, lines)
 		},
 	}
 	cmd.Flags().IntVarP(&lines, "lines", "l", 20, "how many lines of each")

@@ -76,8 +76,17 @@ func (p place) builder() *binaries.Builder {
 	return &binaries.Builder{Source: p.source, Cache: p.cache, Steps: p.steps}
 }
 
-// state is the folder of what lives as long as a cluster.
-func (p place) state() string { return filepath.Join(p.cache, "cluster") }
+// nodeState is the folder of what lives as long as the single node.
+func (p place) nodeState() string { return filepath.Join(p.cache, "cluster") }
+
+// ownedNode is the single node, refused where it is another checkout's.
+func (p place) ownedNode() (*node.Node, error) {
+	n, err := p.node()
+	if err != nil {
+		return nil, err
+	}
+	return n, n.CheckOwned()
+}
 
 // node describes the single node without building anything.
 func (p place) node() (*node.Node, error) {
@@ -91,7 +100,7 @@ func (p place) node() (*node.Node, error) {
 	}
 	return &node.Node{
 		Checkout: p.checkout,
-		Paths:    node.Paths{State: p.state()},
+		Paths:    node.Paths{State: p.nodeState()},
 		Binaries: node.Binaries{APIServer: folders[0], Node: folders[1], Containerd: folders[2]},
 		Steps:    p.steps,
 	}, nil

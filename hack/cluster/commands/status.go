@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -64,7 +65,7 @@ func status() *cobra.Command {
 	return cmd
 }
 
-var errNotRunning = fmt.Errorf("no cluster of this checkout runs: start one with `make cluster`")
+var errNotRunning = errors.New("no cluster of this checkout runs: start one with `make cluster`")
 
 func (p place) report(ctx context.Context) (report, error) {
 	c, err := p.chosen()

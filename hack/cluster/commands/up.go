@@ -108,6 +108,9 @@ func (p place) startInDocker(ctx context.Context) (string, error) {
 	if err := p.remember(chosen{choice.InDocker, c.Kubeconfig}); err != nil {
 		return "", err
 	}
+	if err := os.MkdirAll(filepath.Dir(c.Kubeconfig), 0o700); err != nil {
+		return "", err
+	}
 	return c.Kubeconfig, c.Up(ctx)
 }
 
@@ -118,7 +121,7 @@ func (p place) inDocker() (indocker.Cluster, error) {
 	}
 	kubectl, err := p.program(binaries.APIServer, "kubectl")
 	return indocker.Cluster{
-		Client: client, KubectlBinary: kubectl, Kubeconfig: filepath.Join(p.state(), "kubeconfig"), Steps: p.steps,
+		Client: client, KubectlBinary: kubectl, Kubeconfig: filepath.Join(p.cache, "kind", "kubeconfig"), Steps: p.steps,
 	}, err
 }
 

@@ -36,7 +36,7 @@ func (n *Node) Down(ctx context.Context, force bool) error {
 	return n.Steps.Run(ctx, progress.Step{
 		Name: "Stop the node and remove all of it", Expect: 15 * time.Second,
 		Advice: "run the same command again",
-		Do:     func(ctx context.Context, _ *progress.At) error { return clear(ctx, before, n.Paths) },
+		Do:     func(ctx context.Context, _ *progress.At) error { return removeAll(ctx, before, n.Paths) },
 	})
 }
 
@@ -45,9 +45,9 @@ func leftovers(state string) bool {
 	return exists(state) || exists(namespaceFile()) || exists("/sys/class/net/"+hostLink)
 }
 
-// clear ends every process of a node and removes what it mounted, named and
+// removeAll ends every process of a node and removes what it mounted, named and
 // wrote. It goes on after a failure, so that a second call has less to do.
-func clear(ctx context.Context, o *owner, paths Paths) error {
+func removeAll(ctx context.Context, o *owner, paths Paths) error {
 	if o == nil {
 		o = &owner{State: paths.State}
 	}

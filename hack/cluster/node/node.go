@@ -65,7 +65,7 @@ func (n *Node) clearLeftovers(ctx context.Context, before *owner) error {
 	}
 	return n.Steps.Run(ctx, progress.Step{
 		Name: "Clear what an earlier node left", Expect: 15 * time.Second, Advice: advice,
-		Do: func(ctx context.Context, _ *progress.At) error { return clear(ctx, before, n.Paths) },
+		Do: func(ctx context.Context, _ *progress.At) error { return removeAll(ctx, before, n.Paths) },
 	})
 }
 

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 )
 
 // Status is what others need to know of a node.
@@ -41,4 +42,24 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	}
 	status.Running = true
 	return status, nil
+}
+
+// CheckOwned returns the sentence for a machine whose node is not this
+// checkout's, or nil.
+func (n *Node) CheckOwned() error {
+	o, err := readOwner()
+	switch {
+	case err != nil:
+		return err
+	case o == nil || !o.alive():
+		return errors.New("no node runs on this machine")
+	default:
+		return o.refuseOther(n.Checkout)
+	}
+}
+
+// Owned says whether anything of this checkout's node is on the machine.
+func (n *Node) Owned() bool {
+	o, err := readOwner()
+	return err == nil && o != nil && o.Checkout == n.Checkout
 }

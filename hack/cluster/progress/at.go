@@ -48,6 +48,8 @@ func short(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
 		return d.Round(100 * time.Millisecond).String()
+	case d >= time.Minute && d%time.Minute == 0:
+		return strings.TrimSuffix(d.String(), "0s")
 	default:
 		return d.Round(time.Second).String()
 	}
