@@ -34,7 +34,7 @@ func (n *Node) writeConfigs() error {
 		"PKI": n.Paths.pki(""), "Config": n.Paths.config(""), "Kubelet": n.Paths.kubelet(), "PodLogs": n.Paths.podLogs(),
 		"Cgroup": cgroup, "Containerd": n.Paths.containerd(), "ContainerdState": containerdState(),
 		"ContainerdSocket": containerdSocket(), "PauseImage": PauseImage, "Snapshotter": snapshotter(n.Paths.State),
-		"CNIPlugins": filepath.Dir(plugin), "Runc": runc, "Network": network, "Bridge": bridge,
+		"CNIPlugins": filepath.Dir(plugin), "Runc": runc, "RuncState": runcState(), "Network": network, "Bridge": bridge,
 		"CNIState": n.Paths.cniState(), "PodSubnet": PodSubnet, "BridgeAddress": BridgeAddress,
 	}
 	for file, into := range map[string]string{

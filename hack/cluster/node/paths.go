@@ -32,6 +32,7 @@ func (p Paths) pauseArchive() string      { return filepath.Join(p.State, "pause
 
 func containerdSocket() string { return filepath.Join(runDir, "containerd.sock") }
 func containerdState() string  { return filepath.Join(runDir, "containerd") }
+func runcState() string        { return filepath.Join(runDir, "runc") }
 func ownerFile() string        { return filepath.Join(runDir, "owner.json") }
 func lockFile() string         { return filepath.Join(runDir, "lock") }
 func namespaceFile() string    { return filepath.Join("/run/netns", Namespace) }
