@@ -23,8 +23,7 @@ func databaseFinding(err error) finding {
 
 // brokerFinding explains an error of a publisher or of the broker's check.
 func brokerFinding(err error) finding {
-	var problem *publish.Problem
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*publish.Problem](err); ok {
 		return finding{code: report.Code(problem.Code)}
 	}
 	return finding{code: report.BrokerFailed}

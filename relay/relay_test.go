@@ -21,21 +21,21 @@ type bench struct {
 	relay            *Relay
 }
 
-func newBench(rows, batchSize int) *bench {
+func newBench(rows int) *bench {
 	ids := make([]string, rows)
 	for i := range ids {
 		ids[i] = strconv.Itoa(i)
 	}
 	b := &bench{store: newFakeStore(ids...), publisher: &fakePublisher{took: time.Millisecond}}
-	return b.with(batchSize)
+	b.relay = New(b.config())
+	return b
 }
 
-func (b *bench) with(batchSize int) *bench {
-	b.relay = New(Config{
+func (b *bench) config() Config {
+	return Config{
 		Store: b.store, Publishers: []Publisher{b.publisher}, CheckDatabase: b.database.check, CheckBroker: b.broker.check,
-		BatchSize: batchSize, Retry: testPolicy, Grace: 10 * time.Second,
-	})
-	return b
+		BatchSize: 10, Retry: testPolicy, Grace: 10 * time.Second,
+	}
 }
 
 // start runs the relay; the returned function stops it and waits for its end.
@@ -52,7 +52,7 @@ func (b *bench) start(t *testing.T) (stop func()) {
 
 func TestEveryRowIsPublishedAndSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(25, 10)
+		b := newBench(25)
 		stop := b.start(t)
 		time.Sleep(5 * time.Second)
 		stop()
@@ -65,7 +65,7 @@ func TestEveryRowIsPublishedAndSettled(t *testing.T) {
 
 func TestNothingIsClaimedUntilDatabaseAndBrokerCanBeUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(5, 10)
+		b := newBench(5)
 		b.broker.set(errors.New("no such topic"))
 		stop := b.start(t)
 		time.Sleep(time.Minute)
@@ -84,7 +84,7 @@ func TestNothingIsClaimedUntilDatabaseAndBrokerCanBeUsed(t *testing.T) {
 
 func TestAnOutageReleasesWhatWasNotSentAndStopsClaiming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(5, 10)
+		b := newBench(5)
 		b.publisher.answer = func(batch event.Batch) ([]event.Outcome, error) {
 			b.broker.set(errors.New("connection refused"))
 			outcomes := allOfKind(batch, event.Unsent)
@@ -112,7 +112,7 @@ func TestAnOutageReleasesWhatWasNotSentAndStopsClaiming(t *testing.T) {
 
 func TestASettleIsRepeatedUntilItIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(3, 10)
+		b := newBench(3)
 		b.store.settleErr = []error{errors.New("reset"), errors.New("reset"), errors.New("reset")}
 		stop := b.start(t)
 		time.Sleep(10 * time.Second)
@@ -124,15 +124,14 @@ func TestASettleIsRepeatedUntilItIsAnswered(t *testing.T) {
 
 func TestASettleThatCannotBeDoneIsLeftToTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(3, 10)
+		b := newBench(3)
 		for range 1000 {
 			b.store.settleErr = append(b.store.settleErr, errors.New("down"))
 		}
 		abandoned := 0
-		b.relay = New(Config{
-			Store: b.store, Publishers: []Publisher{b.publisher}, CheckDatabase: b.database.check, CheckBroker: b.broker.check,
-			BatchSize: 10, Retry: testPolicy, Events: Events{Abandoned: func(_ event.Batch, rows int, _ error) { abandoned = rows }},
-		})
+		c := b.config()
+		c.Events = Events{Abandoned: func(_ event.Batch, rows int, _ error) { abandoned = rows }}
+		b.relay = New(c)
 		stop := b.start(t)
 		time.Sleep(40 * time.Second)
 		stop()
@@ -145,7 +144,7 @@ func TestASettleThatCannotBeDoneIsLeftToTheLease(t *testing.T) {
 
 func TestAClaimThatFailsAlthoughTheCheckPassesIsNotRepeatedHotly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(3, 10)
+		b := newBench(3)
 		for range 100_000 {
 			b.store.claimErr = append(b.store.claimErr, errors.New("a trigger raises"))
 		}
@@ -160,7 +159,7 @@ func TestAClaimThatFailsAlthoughTheCheckPassesIsNotRepeatedHotly(t *testing.T) {
 
 func TestAStopReleasesWhatNoSlotHasBegunAndEndsWhatOneHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(30, 10)
+		b := newBench(30)
 		b.publisher.took = 3 * time.Second
 		stop := b.start(t)
 		time.Sleep(time.Second) // One batch is being sent, one is claimed and waits.
@@ -175,7 +174,7 @@ func TestAStopReleasesWhatNoSlotHasBegunAndEndsWhatOneHas(t *testing.T) {
 
 func TestAStopEndsEvenWhenTheBrokerNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(10, 10)
+		b := newBench(10)
 		b.publisher.took = time.Hour
 		stop := b.start(t)
 		time.Sleep(time.Second)
@@ -189,7 +188,7 @@ func TestAStopEndsEvenWhenTheBrokerNeverAnswers(t *testing.T) {
 
 func TestTheWrongNumberOfOutcomesSettlesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(3, 10)
+		b := newBench(3)
 		b.publisher.answer = func(event.Batch) ([]event.Outcome, error) {
 			b.broker.set(errors.New("stay closed"))
 			return []event.Outcome{{Kind: event.Published}}, nil
@@ -205,7 +204,7 @@ func TestTheWrongNumberOfOutcomesSettlesNothing(t *testing.T) {
 
 func TestAnIdleRelayAsksEverMoreSeldomAndAgainAtOnceAfterWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(0, 10)
+		b := newBench(0)
 		stop := b.start(t)
 		time.Sleep(10 * time.Second)
 		stop()
