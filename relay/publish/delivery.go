@@ -109,7 +109,11 @@ func (d *delivery) topicOf(i int) string {
 // topicFor returns nil where the topic cannot be used, after it has noted what
 // that means for the topic's events.
 func (d *delivery) topicFor(ctx context.Context, s *session, name string) *topic {
-	t, err := s.topic(ctx, name)
+	var t *topic
+	err := error(sarama.ErrInvalidTopic)
+	if name == d.config.Topic || isLegalName(name) {
+		t, err = s.topic(ctx, name)
+	}
 	if err == nil {
 		return t
 	}
@@ -126,11 +130,11 @@ func (d *delivery) topicFor(ctx context.Context, s *session, name string) *topic
 	return nil
 }
 
-// isAnswer: a broker has said so, or would if it were asked. Without an answer
-// the trouble is the way to the broker, whichever topic it was for.
+// isAnswer: a broker has said so. Without an answer the trouble is the way to
+// the broker, whichever topic it was for.
 func isAnswer(err error) bool {
 	var answer sarama.KError
-	return errors.As(err, &answer) && judge(err).code != AuthenticationFailed || judge(err).class == ClassEvent
+	return errors.As(err, &answer) && judge(err).code != AuthenticationFailed
 }
 
 // ownTopicOutcome is what becomes of an event whose own topic cannot be used: it
@@ -138,7 +142,7 @@ func isAnswer(err error) bool {
 func ownTopicOutcome(err error) event.Outcome {
 	v := judge(err)
 	switch {
-	case errors.Is(err, sarama.ErrInvalidTopic), v.class == ClassEvent:
+	case errors.Is(err, sarama.ErrInvalidTopic):
 		return event.Outcome{Kind: event.Rejected, Reason: "the event's own topic has an invalid name"}
 	case v.code == TopicMissing:
 		return event.Outcome{Kind: event.Refused, Reason: "the event's own topic does not exist"}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -13,6 +14,14 @@ import (
 // metadataAge is how long what the broker said of a topic is believed; a failure
 // to send makes it ask at once. It bounds how long added partitions stay unused.
 const metadataAge = 5 * time.Minute
+
+// legalName is Kafka's rule for the names of topics. A broker is not even asked
+// for another one, which could be of any length.
+var legalName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+
+func isLegalName(topic string) bool {
+	return legalName.MatchString(topic) && topic != "." && topic != ".."
+}
 
 // topic is what the broker says of a topic.
 type topic struct {
