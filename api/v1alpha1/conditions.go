@@ -1,0 +1,29 @@
+package v1alpha1
+
+// The conditions of an OutboxRelay. Ready, DatabaseReachable, SchemaValid,
+// BrokerReachable and BacklogKnown are good when True and always present after
+// the first reconcile. Reconciling and Stalled are bad when True, present only
+// then, and never both.
+const (
+	// ConditionReady: configured, credentials usable, a relay runs. A backlog,
+	// or an outage after the relays have started, does not make it False.
+	ConditionReady = "Ready"
+	// ConditionReconciling: a change is on its way. Present only when True.
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled: nothing goes on until a human changes something.
+	// Present only when True.
+	ConditionStalled = "Stalled"
+	// ConditionDatabaseReachable: the relays can use the database. Unknown: no
+	// relay has said yet.
+	ConditionDatabaseReachable = "DatabaseReachable"
+	// ConditionSchemaValid: the table is there and can serve as an outbox.
+	// Unknown: no relay could look yet.
+	ConditionSchemaValid = "SchemaValid"
+	// ConditionBrokerReachable: the relays can publish to the topic. Unknown:
+	// no relay has said yet.
+	ConditionBrokerReachable = "BrokerReachable"
+	// ConditionBacklogKnown: a relay has reported the backlog lately. False:
+	// relays run, and none has; the status then keeps the last known values and
+	// the size of the fleet is held.
+	ConditionBacklogKnown = "BacklogKnown"
+)

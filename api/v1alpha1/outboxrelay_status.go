@@ -1,0 +1,154 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// OutboxRelayStatus is what the operator knows. What is absent is unknown,
+// never zero. Numbers are as they were at the last write: an object is written
+// when a condition or a decision changes, when a number has doubled or halved
+// (at most once in 30 s), and else once in ten minutes.
+type OutboxRelayStatus struct {
+	// conditions are described in conditions.go, each with its polarity.
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=32
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the generation of the spec that was processed last;
+	// -1 before the first time.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// replicas is how many relay pods there are.
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// readyReplicas is how many of them are ready. A relay is ready once it has
+	// claimed and reached the broker, and stays so in an outage.
+	// +optional
+	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
+
+	// selector selects the relay pods, in the form of a label selector string.
+	// +kubebuilder:validation:MaxLength=500
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// image is the image that the relays are told to run.
+	// +kubebuilder:validation:MaxLength=500
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// backlog is the last look at the table that is known.
+	// +optional
+	Backlog *BacklogStatus `json:"backlog,omitempty"`
+
+	// scaling is the last decision about the size of the fleet.
+	// +optional
+	Scaling *ScalingStatus `json:"scaling,omitempty"`
+}
+
+// BacklogStatus is one look at the table, from the newest report of a relay.
+// While condition BacklogKnown is not True, the ages mean "at least".
+type BacklogStatus struct {
+	// oldestEligibleAgeSeconds is how long the oldest row that could be claimed
+	// has been due. It is what the size of the fleet follows.
+	// +optional
+	OldestEligibleAgeSeconds *int64 `json:"oldestEligibleAgeSeconds,omitempty"`
+
+	// oldestUnsentAgeSeconds is how long ago the oldest row was inserted that is
+	// neither SENT nor FAILED; delayed retries count.
+	// +optional
+	OldestUnsentAgeSeconds *int64 `json:"oldestUnsentAgeSeconds,omitempty"`
+
+	// eligible is how many rows could be claimed. It stops at countLimit.
+	// +optional
+	Eligible *int64 `json:"eligible,omitempty"`
+
+	// inFlight is how many rows are claimed. It stops at countLimit.
+	// +optional
+	InFlight *int64 `json:"inFlight,omitempty"`
+
+	// expiredLeases is how many rows are claimed by relays that are gone. It
+	// stops at countLimit.
+	// +optional
+	ExpiredLeases *int64 `json:"expiredLeases,omitempty"`
+
+	// failed is how many rows are FAILED and wait for somebody. It stops at
+	// countLimit.
+	// +optional
+	Failed *int64 `json:"failed,omitempty"`
+
+	// countLimit is where the counts stop: one that equals it means "or more".
+	// +optional
+	CountLimit *int64 `json:"countLimit,omitempty"`
+
+	// publishedPerMinute is how many events all relays together published in
+	// the last minute.
+	// +optional
+	PublishedPerMinute *int64 `json:"publishedPerMinute,omitempty"`
+
+	// reclaimedPerMinute is how many rows were taken over from relays whose
+	// lease had run out, in the last minute.
+	// +optional
+	ReclaimedPerMinute *int64 `json:"reclaimedPerMinute,omitempty"`
+
+	// rejectedStalePerMinute is how many late writes the fence refused in the
+	// last minute.
+	// +optional
+	RejectedStalePerMinute *int64 `json:"rejectedStalePerMinute,omitempty"`
+
+	// sampledAt is when the look was taken.
+	// +optional
+	SampledAt *metav1.Time `json:"sampledAt,omitempty"`
+}
+
+// ScalingStatus is the last decision about the size of the fleet.
+type ScalingStatus struct {
+	// desiredReplicas is how many relays there shall be.
+	// +optional
+	DesiredReplicas *int32 `json:"desiredReplicas,omitempty"`
+
+	// recommendedReplicas is how many there would be without limits.
+	// +optional
+	RecommendedReplicas *int32 `json:"recommendedReplicas,omitempty"`
+
+	// limitedBy says what keeps desiredReplicas from recommendedReplicas:
+	// MinReplicas or MaxReplicas. Absent: nothing.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	LimitedBy string `json:"limitedBy,omitempty"`
+
+	// reason is the decision in one word.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// message is the decision in one sentence with numbers.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// lastScaleTime is when desiredReplicas last changed.
+	// +optional
+	LastScaleTime *metav1.Time `json:"lastScaleTime,omitempty"`
+
+	// effective is the policy with its defaults filled in.
+	// +optional
+	Effective *EffectiveScaling `json:"effective,omitempty"`
+}
+
+// EffectiveScaling is a scaling policy with its defaults filled in.
+type EffectiveScaling struct {
+	// minReplicas is the least number of relays.
+	MinReplicas int32 `json:"minReplicas"`
+	// maxReplicas is the greatest number of relays.
+	MaxReplicas int32 `json:"maxReplicas"`
+	// targetBacklogAgeSeconds is the age above which the fleet grows.
+	TargetBacklogAgeSeconds int32 `json:"targetBacklogAgeSeconds"`
+	// scaleUpWindowSeconds is how long the age must have been over the target.
+	ScaleUpWindowSeconds int32 `json:"scaleUpWindowSeconds"`
+	// scaleDownWindowSeconds is how long the age must have been low.
+	ScaleDownWindowSeconds int32 `json:"scaleDownWindowSeconds"`
+	// cooldownSeconds is the least time between two changes.
+	CooldownSeconds int32 `json:"cooldownSeconds"`
+}

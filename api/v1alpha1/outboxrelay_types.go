@@ -1,0 +1,340 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// OutboxRelay is a fleet of relays that publish the rows of one PostgreSQL
+// outbox table to Kafka.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=obr,categories=relayfleet
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Relays",type=integer,JSONPath=`.status.readyReplicas`,description="relays that are ready"
+// +kubebuilder:printcolumn:name="Lag",type=integer,JSONPath=`.status.backlog.oldestEligibleAgeSeconds`,description="seconds that the oldest row has been due for"
+// +kubebuilder:printcolumn:name="Target",type=integer,JSONPath=`.status.scaling.effective.targetBacklogAgeSeconds`,description="the lag in seconds above which the fleet grows"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.scaling.desiredReplicas`,priority=1
+// +kubebuilder:printcolumn:name="Min",type=integer,JSONPath=`.status.scaling.effective.minReplicas`,priority=1
+// +kubebuilder:printcolumn:name="Max",type=integer,JSONPath=`.status.scaling.effective.maxReplicas`,priority=1
+// +kubebuilder:printcolumn:name="Limited-By",type=string,JSONPath=`.status.scaling.limitedBy`,priority=1
+// +kubebuilder:printcolumn:name="Decision",type=string,JSONPath=`.status.scaling.reason`,priority=1
+// +kubebuilder:printcolumn:name="Last-Scale",type=date,JSONPath=`.status.scaling.lastScaleTime`,priority=1
+// +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.backlog.failed`,priority=1
+// +kubebuilder:printcolumn:name="Topic",type=string,JSONPath=`.spec.topic`,priority=1
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 50 && !self.metadata.name.contains('.')",message="metadata.name: use at most 50 characters and '-' in place of '.', because pods and labels are named after it"
+type OutboxRelay struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata. The name is at most 50
+	// characters long and has no dot.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what the user wants. The operator never writes it.
+	// +required
+	Spec OutboxRelaySpec `json:"spec,omitzero"`
+
+	// status is what the operator knows.
+	// +kubebuilder:default={"observedGeneration":-1}
+	// +optional
+	Status OutboxRelayStatus `json:"status,omitzero"`
+}
+
+// OutboxRelayList is a list of OutboxRelays.
+//
+// +kubebuilder:object:root=true
+type OutboxRelayList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []OutboxRelay `json:"items"`
+}
+
+// OutboxRelaySpec is what the user wants.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.table) != has(self.tableRef)",message="write exactly one of table (\"schema.table\" in lower case) and tableRef (schema and name as PostgreSQL has them)"
+type OutboxRelaySpec struct {
+	// table is the outbox: "schema.table", or "table" in schema public. Lower
+	// case; a name with other characters goes into tableRef. A change rolls
+	// the relays.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=127
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z_][a-z0-9_]{0,62}[.])?[a-z_][a-z0-9_]{0,62}$')",message="write schema.table or table in lower case letters, digits and '_', each at most 63 long; any other name goes into tableRef"
+	// +optional
+	Table string `json:"table,omitempty"`
+
+	// tableRef is the outbox by its verbatim names, upper case and special
+	// characters included.
+	// +optional
+	TableRef *TableReference `json:"tableRef,omitempty"`
+
+	// topic is where events go whose row names no topic of its own. A change
+	// rolls the relays.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=249
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9._-]+$') && self != '.' && self != '..'",message="write a Kafka topic name: letters, digits, '.', '_' and '-', and not just dots"
+	// +required
+	Topic string `json:"topic,omitempty"`
+
+	// leaseDurationSeconds is how long a claim holds: a row whose relay died is
+	// published by another one after it. Unset: 30. A change rolls the relays.
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=3600
+	// +optional
+	LeaseDurationSeconds int32 `json:"leaseDurationSeconds,omitempty"`
+
+	// batchSize is how many rows a claim takes at most. Unset: 500. A change
+	// rolls the relays.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	BatchSize int32 `json:"batchSize,omitempty"`
+
+	// database says how to reach the outbox.
+	// +required
+	Database Database `json:"database,omitzero"`
+
+	// kafka says how to reach the broker.
+	// +required
+	Kafka Kafka `json:"kafka,omitzero"`
+
+	// retry says what happens to an event that the broker refuses. Unset: the
+	// defaults of its fields.
+	// +optional
+	Retry Retry `json:"retry,omitzero"`
+
+	// scaling says how the size of the fleet follows the backlog. Unset: the
+	// defaults of its fields.
+	// +optional
+	Scaling Scaling `json:"scaling,omitzero"`
+
+	// image pins the relays' image. Unset: the operator's own, which then
+	// follows every upgrade of the operator.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=500
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ \\t\\n]+$')",message="write an image reference without spaces, such as registry.example.com/relayfleet:v1"
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// pod overrides parts of the relays' pods.
+	// +optional
+	Pod PodOverrides `json:"pod,omitzero"`
+}
+
+// TableReference names a table verbatim, as PostgreSQL's catalogue has it.
+type TableReference struct {
+	// schema is the table's schema.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +required
+	Schema string `json:"schema,omitempty"`
+
+	// name is the table's name in its schema.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +required
+	Name string `json:"name,omitempty"`
+}
+
+// Database says how to reach the outbox.
+type Database struct {
+	// uriFrom is where the relays find a PostgreSQL connection URI with user
+	// and password. It is re-read when it changes, without a restart.
+	// +required
+	URIFrom SecretSource `json:"uriFrom,omitzero"`
+
+	// tls says what the server must prove. Unset: VerifyFull with the trusted
+	// certificates of the image.
+	// +optional
+	TLS DatabaseTLS `json:"tls,omitzero"`
+}
+
+// TLSMode says how much the server must prove, in PostgreSQL's words.
+//
+// +kubebuilder:validation:Enum=VerifyFull;VerifyCA;Require;Disable
+type TLSMode string
+
+const (
+	// TLSVerifyFull: encrypted, certificate and host name are checked.
+	TLSVerifyFull TLSMode = "VerifyFull"
+	// TLSVerifyCA: encrypted, the certificate is checked, the host name is not.
+	TLSVerifyCA TLSMode = "VerifyCA"
+	// TLSRequire: encrypted, nothing is checked.
+	TLSRequire TLSMode = "Require"
+	// TLSDisable: not encrypted.
+	TLSDisable TLSMode = "Disable"
+)
+
+// DatabaseTLS says what the server must prove.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.caFrom) || !has(self.mode) || self.mode in ['VerifyFull', 'VerifyCA']",message="caFrom is not used with mode Require or Disable: write mode VerifyFull or VerifyCA, or leave caFrom out"
+type DatabaseTLS struct {
+	// mode is VerifyFull (certificate and host name), VerifyCA (certificate
+	// only), Require (encrypted, nothing checked) or Disable (not encrypted).
+	// The URI may ask for more, not for less. Unset: VerifyFull. A change rolls
+	// the relays.
+	// +optional
+	Mode TLSMode `json:"mode,omitempty"`
+
+	// caFrom is where the relays find the PEM certificates to trust. Unset:
+	// those of the image.
+	// +optional
+	CAFrom *CertificateSource `json:"caFrom,omitempty"`
+}
+
+// SecretSource is a value in a Secret of the same namespace.
+type SecretSource struct {
+	// secretKeyRef names the Secret and the key in it.
+	// +required
+	SecretKeyRef KeyReference `json:"secretKeyRef,omitzero"`
+}
+
+// CertificateSource is a value in a Secret or a ConfigMap of the same namespace.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) != has(self.configMapKeyRef)",message="write exactly one of secretKeyRef and configMapKeyRef"
+type CertificateSource struct {
+	// secretKeyRef names a Secret and the key in it.
+	// +optional
+	SecretKeyRef *KeyReference `json:"secretKeyRef,omitempty"`
+
+	// configMapKeyRef names a ConfigMap and the key in it.
+	// +optional
+	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
+}
+
+// KeyReference names a key in an object of the same namespace. The object may
+// be missing: the relays start, say so, and go on when it appears.
+type KeyReference struct {
+	// name is the object's name.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="write the name of an object in this namespace: lower case letters, digits, '-' and '.'"
+	// +required
+	Name string `json:"name,omitempty"`
+
+	// key is the key in the object's data.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$') && !self.startsWith('..') && self != '.'",message="write a key of the object's data: letters, digits, '-', '_' and '.', not starting with two dots"
+	// +required
+	Key string `json:"key,omitempty"`
+}
+
+// Kafka says how to reach the broker.
+type Kafka struct {
+	// bootstrapServers are brokers as host:port, any of which lists all others.
+	// A change rolls the relays.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=261
+	// +kubebuilder:validation:items:XValidation:rule="self.matches('^([a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]]):([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$')",message="write host:port, such as kafka:9092, without a scheme; IPv6 in brackets"
+	// +listType=atomic
+	// +required
+	BootstrapServers []string `json:"bootstrapServers,omitempty"`
+}
+
+// Retry says what happens to an event that the broker refuses. An outage of
+// broker or database is no refusal and uses nothing up.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.maxBackoffSeconds) || self.maxBackoffSeconds >= (has(self.backoffSeconds) ? self.backoffSeconds : 5)",message="maxBackoffSeconds must not be less than backoffSeconds (5 when unset)"
+type Retry struct {
+	// maxAttempts is how often an event is tried before it may be FAILED.
+	// Unset: 10. A change rolls the relays.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +optional
+	MaxAttempts int32 `json:"maxAttempts,omitempty"`
+
+	// backoffSeconds is the wait after the first refusal; it doubles. Unset: 5.
+	// A change rolls the relays.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	BackoffSeconds int32 `json:"backoffSeconds,omitempty"`
+
+	// maxBackoffSeconds is where doubling ends. Unset: 300, or backoffSeconds
+	// if that is more. A change rolls the relays.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	MaxBackoffSeconds int32 `json:"maxBackoffSeconds,omitempty"`
+
+	// maxAgeSeconds is how old an event must also be to be FAILED. 0: attempts
+	// alone decide. Unset: 86400. A change rolls the relays.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	// +optional
+	MaxAgeSeconds *int32 `json:"maxAgeSeconds,omitempty"`
+}
+
+// Scaling says how the size of the fleet follows the backlog. The number itself
+// is in status and in the Deployment, never in spec.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.minReplicas) ? self.minReplicas : 1) <= (has(self.maxReplicas) ? self.maxReplicas : 10)",message="maxReplicas (10 when unset) must not be less than minReplicas (1 when unset): write both"
+type Scaling struct {
+	// minReplicas is the least number of relays. Unset: 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	MinReplicas int32 `json:"minReplicas,omitempty"`
+
+	// maxReplicas is the greatest number of relays. Unset: 10.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	MaxReplicas int32 `json:"maxReplicas,omitempty"`
+
+	// targetBacklogAgeSeconds is how long the oldest row may have been due
+	// before the fleet grows. Unset: 30.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	TargetBacklogAgeSeconds int32 `json:"targetBacklogAgeSeconds,omitempty"`
+
+	// scaleUpWindowSeconds is how long the age must have been over the target
+	// before the fleet grows. 0: at once. Unset: 30.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	// +optional
+	ScaleUpWindowSeconds *int32 `json:"scaleUpWindowSeconds,omitempty"`
+
+	// scaleDownWindowSeconds is how long the age must have been under 30 % of
+	// the target before the fleet shrinks. Unset: 300.
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=3600
+	// +optional
+	ScaleDownWindowSeconds int32 `json:"scaleDownWindowSeconds,omitempty"`
+
+	// cooldownSeconds is the least time between two changes of the size, in
+	// either direction. 0: none. Unset: 60.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	// +optional
+	CooldownSeconds *int32 `json:"cooldownSeconds,omitempty"`
+}
+
+// PodOverrides overrides parts of the relays' pods.
+type PodOverrides struct {
+	// resources are the relay container's. What is unset has the operator's
+	// default: requests of 100m CPU and 128Mi memory, a limit of 512Mi memory.
+	// A change rolls the relays.
+	// +optional
+	Resources Resources `json:"resources,omitzero"`
+}
+
+// Resources are a container's, by name of the resource.
+type Resources struct {
+	// requests are what the scheduler sets aside. Unset: 100m CPU, 128Mi memory.
+	// +kubebuilder:validation:MaxProperties=10
+	// +optional
+	Requests corev1.ResourceList `json:"requests,omitempty"`
+
+	// limits are what the container cannot exceed. Unset: 512Mi memory.
+	// +kubebuilder:validation:MaxProperties=10
+	// +optional
+	Limits corev1.ResourceList `json:"limits,omitempty"`
+}

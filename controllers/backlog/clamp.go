@@ -1,0 +1,69 @@
+package backlog
+
+import (
+	"math"
+	"regexp"
+	"slices"
+
+	"github.com/relayfleet/relayfleet/relay/report"
+)
+
+const (
+	maxAgeSeconds = 10 * 365 * 24 * 3600
+	maxCount      = 1_000_000_000
+	maxSlots      = 16
+)
+
+// slotName is what the name of a mapping slot may look like. A report is not
+// trusted, and slots are the only words of it that enter a status.
+var slotName = regexp.MustCompile(`^[a-z][a-zA-Z0-9_]{0,62}$`)
+
+// clamp makes of a report what may be believed: known codes, numbers in bounds.
+func clamp(r report.Report) report.Report {
+	r.Database, r.Schema, r.Broker = clampHealth(r.Database), clampHealth(r.Schema), clampHealth(r.Broker)
+	r.Rates = clampRates(r.Rates)
+	if r.Backlog != nil {
+		r.Backlog = clampBacklog(*r.Backlog)
+	}
+	return r
+}
+
+func clampHealth(h report.Health) report.Health {
+	if !slices.Contains(report.Codes(), h.Code) {
+		h.Code = report.Unchecked
+	}
+	var slots []string
+	for _, slot := range h.Slots {
+		if slotName.MatchString(slot) && len(slots) < maxSlots && !slices.Contains(slots, slot) {
+			slots = append(slots, slot)
+		}
+	}
+	// Sorted, so that two relays that mean the same say the same.
+	slices.Sort(slots)
+	return report.Health{Code: h.Code, Slots: slots, ForSeconds: min(max(0, h.ForSeconds), maxAgeSeconds)}
+}
+
+// clampBacklog returns nil for a look whose ages are no numbers.
+func clampBacklog(b report.Backlog) *report.Backlog {
+	for _, age := range []*float64{&b.AgeSeconds, &b.OldestEligibleAgeSeconds, &b.OldestUnsentAgeSeconds} {
+		if math.IsNaN(*age) || math.IsInf(*age, 0) {
+			return nil
+		}
+		*age = min(max(0, *age), maxAgeSeconds)
+	}
+	for _, n := range []*int64{&b.Eligible, &b.InFlight, &b.ExpiredLeases, &b.Failed, &b.Cap} {
+		*n = clampCount(*n)
+	}
+	return &b
+}
+
+func clampRates(r report.Rates) report.Rates {
+	for _, n := range []*int64{
+		&r.Published, &r.Retried, &r.Failed, &r.Released, &r.Reclaimed, &r.Stale, &r.Batches, &r.FullBatches,
+	} {
+		*n = clampCount(*n)
+	}
+	return r
+}
+
+func clampCount(n int64) int64 { return min(max(0, n), maxCount) }

@@ -1,0 +1,131 @@
+package resources
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/relayfleet/relayfleet/api/v1alpha1"
+	"github.com/relayfleet/relayfleet/relay/settings"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
+
+// relay is the least that a user writes; a case changes what it is about.
+func relay(change func(*v1alpha1.OutboxRelay)) *v1alpha1.OutboxRelay {
+	r := &v1alpha1.OutboxRelay{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "orders", UID: "6f1c2f0e-0000-4000-8000-000000000001",
+			// What a user keeps on the resource is not copied to its children.
+			Annotations: map[string]string{"example.com/team": "checkout"}, Labels: map[string]string{"team": "checkout"},
+		},
+		Spec: v1alpha1.OutboxRelaySpec{
+			Table: "outbox", Topic: "orders.events",
+			Database: v1alpha1.Database{URIFrom: v1alpha1.SecretSource{
+				SecretKeyRef: v1alpha1.KeyReference{Name: "orders-db-app", Key: "uri"},
+			}},
+			Kafka: v1alpha1.Kafka{BootstrapServers: []string{"kafka:9092"}},
+		},
+	}
+	change(r)
+	return r
+}
+
+func everything(r *v1alpha1.OutboxRelay) {
+	r.Spec.Table = ""
+	r.Spec.TableRef = &v1alpha1.TableReference{Schema: "Shop", Name: "Outbox"}
+	r.Spec.LeaseDurationSeconds = 60
+	r.Spec.BatchSize = 100
+	r.Spec.Database.TLS = v1alpha1.DatabaseTLS{
+		Mode:   v1alpha1.TLSVerifyCA,
+		CAFrom: &v1alpha1.CertificateSource{SecretKeyRef: &v1alpha1.KeyReference{Name: "orders-db-ca", Key: "ca.crt"}},
+	}
+	r.Spec.Kafka.BootstrapServers = []string{"kafka-0:9092", "kafka-1:9092"}
+	r.Spec.Retry = v1alpha1.Retry{MaxAttempts: 3, BackoffSeconds: 1, MaxBackoffSeconds: 10, MaxAgeSeconds: new(int32(0))}
+	r.Spec.Pod.Resources = v1alpha1.Resources{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
+	}
+}
+
+func TestChildrenAreAsInTheGoldenFiles(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*v1alpha1.OutboxRelay){
+		"minimal":    func(*v1alpha1.OutboxRelay) {},
+		"everything": everything,
+		"ca-from-configmap": func(r *v1alpha1.OutboxRelay) {
+			r.Spec.Database.TLS.CAFrom = &v1alpha1.CertificateSource{
+				ConfigMapKeyRef: &v1alpha1.KeyReference{Name: "ca-bundle", Key: "root.pem"},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := relay(change)
+			s, err := RenderSettings(r)
+			require.NoError(t, err)
+			fleet := Fleet{Replicas: 3, Image: "registry.example.com/relayfleet:v1", Settings: s.Name}
+			golden(t, name, ServiceAccount(r), ConfigMap(r, s), Deployment(r, fleet))
+		})
+	}
+}
+
+func golden(t *testing.T, name string, objects ...any) {
+	t.Helper()
+	var parts []string
+	for _, object := range objects {
+		data, err := yaml.Marshal(object)
+		require.NoError(t, err)
+		parts = append(parts, string(data))
+	}
+	got := strings.Join(parts, "---\n")
+	path := filepath.Join("testdata", name+".yaml")
+	if *rewrite {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "run with -rewrite to make it")
+	require.Equal(t, string(want), got)
+}
+
+func TestSettingsAreWhatTheRelayReads(t *testing.T) {
+	t.Parallel()
+	s, err := RenderSettings(relay(everything))
+	require.NoError(t, err)
+	read, err := settings.Parse(s.Content)
+	require.NoError(t, err)
+	require.Equal(t, settings.Table{Schema: "Shop", Name: "Outbox"}, read.Table)
+	require.Equal(t, settings.TLSVerifyCA, read.Database.TLS.Mode)
+	require.Zero(t, read.Retry.MaxAge())
+	require.Equal(t, "6f1c2f0e-0000-4000-8000-000000000001", read.Fleet.UID)
+	require.True(t, strings.HasSuffix(s.Name, read.Hash()))
+}
+
+func TestAnotherSettingIsAnotherName(t *testing.T) {
+	t.Parallel()
+	first, err := RenderSettings(relay(func(*v1alpha1.OutboxRelay) {}))
+	require.NoError(t, err)
+	same, err := RenderSettings(relay(func(r *v1alpha1.OutboxRelay) { r.Spec.Scaling.MaxReplicas = 20 }))
+	require.NoError(t, err)
+	other, err := RenderSettings(relay(func(r *v1alpha1.OutboxRelay) { r.Spec.BatchSize = 10 }))
+	require.NoError(t, err)
+	require.Equal(t, first.Name, same.Name, "the size of the fleet is no setting of a relay")
+	require.NotEqual(t, first.Name, other.Name)
+}
+
+func TestNoSecretReachesTheEnvironment(t *testing.T) {
+	t.Parallel()
+	d := Deployment(relay(everything), Fleet{Replicas: 1, Image: "i", Settings: "s"})
+	for _, env := range d.Spec.Template.Spec.Containers[0].Env {
+		require.True(t, env.ValueFrom == nil || env.ValueFrom.SecretKeyRef == nil, *env.Name)
+	}
+	require.Empty(t, d.Spec.Template.Spec.Containers[0].EnvFrom)
+}
