@@ -33,6 +33,7 @@ func newManager() *cobra.Command {
 	c.Flags().DurationVar(&o.PollInterval, "poll-interval", 15*time.Second, "how often relays are asked for their report; at least 5s")
 	c.Flags().StringVar(&o.RelayImage, "relay-image", "", "the relays' image (default: that of the manager's own pod)")
 	c.Flags().BoolVar(&o.LeaderElection, "leader-elect", false, "let one of several managers work at a time")
+	c.Flags().StringSliceVar(&o.Namespaces, "namespaces", nil, "the namespaces to work in (default: all)")
 	c.Flags().IntVar(&o.Workers, "workers", 8, "how many resources are worked on at once")
 	c.Flags().StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "where the probes are served; 0 serves none")
 	c.Flags().StringVar(&o.MetricsAddress, "metrics-bind-address", "0", "where metrics are served; 0 serves none")

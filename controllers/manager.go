@@ -39,6 +39,8 @@ type Options struct {
 	// LeaderElection lets one of several managers work at a time; its lease is
 	// in the namespace of Pod.
 	LeaderElection bool
+	// Namespaces are those to work in; none means all.
+	Namespaces []string
 	// Workers is how many passes run at once, each for another resource.
 	Workers int
 	// ProbeAddress and MetricsAddress are host:port; "0" serves none.
@@ -94,6 +96,7 @@ func managerOptions(scheme *runtime.Scheme, o Options) manager.Options {
 			},
 			// Reading a kind by mistake must not start a watch of the whole cluster.
 			ReaderFailOnMissingInformer: true,
+			DefaultNamespaces:           namespaces(o.Namespaces),
 		},
 		Metrics:                metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress: o.ProbeAddress,
@@ -103,6 +106,17 @@ func managerOptions(scheme *runtime.Scheme, o Options) manager.Options {
 		LeaderElectionReleaseOnCancel: true,
 		LeaderElectionNamespace:       o.Pod.Namespace,
 	}
+}
+
+func namespaces(names []string) map[string]cache.Config {
+	if len(names) == 0 {
+		return nil
+	}
+	only := make(map[string]cache.Config, len(names))
+	for _, name := range names {
+		only[name] = cache.Config{}
+	}
+	return only
 }
 
 func addOutboxRelays(ctx context.Context, m manager.Manager, o Options) error {
