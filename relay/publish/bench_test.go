@@ -31,6 +31,7 @@ func BenchmarkPublish(b *testing.B) {
 }
 
 func benchmarkPublish(b *testing.B, server string, slots int, compression publish.Compression) {
+	b.Helper()
 	const size = 500
 	servers, topic := []string{server}, "bench"
 	if server == "" {

@@ -21,23 +21,23 @@ const (
 	soon = 30 * time.Second
 )
 
-func newCluster(t testing.TB, options ...kfake.Opt) *kfake.Cluster {
-	t.Helper()
+func newCluster(tb testing.TB, options ...kfake.Opt) *kfake.Cluster {
+	tb.Helper()
 	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1), kfake.SeedTopics(4, fleetTopic)}, options...)...)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	require.NoError(tb, err)
+	tb.Cleanup(c.Close)
 	return c
 }
 
-func newProducer(t testing.TB, servers []string, change ...func(*publish.Config)) *publish.Producer {
-	t.Helper()
+func newProducer(tb testing.TB, servers []string, change ...func(*publish.Config)) *publish.Producer {
+	tb.Helper()
 	config := publish.Config{Servers: servers, Topic: fleetTopic, RequestTimeout: time.Second}
 	for _, c := range change {
 		c(&config)
 	}
 	p, err := publish.New(config)
-	require.NoError(t, err)
-	t.Cleanup(p.Close)
+	require.NoError(tb, err)
+	tb.Cleanup(p.Close)
 	return p
 }
 
@@ -51,24 +51,24 @@ func numbered(n int) event.Batch {
 	return event.Batch{Events: events}
 }
 
-func publishSoon(t testing.TB, p *publish.Producer, b event.Batch) ([]event.Outcome, error) {
-	t.Helper()
-	outcomes, err := p.Publish(t.Context(), b, time.Now().Add(soon))
-	require.Len(t, outcomes, len(b.Events))
+func publishSoon(tb testing.TB, p *publish.Producer, b event.Batch) ([]event.Outcome, error) {
+	tb.Helper()
+	outcomes, err := p.Publish(tb.Context(), b, time.Now().Add(soon))
+	require.Len(tb, outcomes, len(b.Events))
 	return outcomes, err
 }
 
-func requirePublished(t testing.TB, p *publish.Producer, b event.Batch) {
-	t.Helper()
-	outcomes, err := publishSoon(t, p, b)
-	require.NoError(t, err)
-	requireAll(t, event.Published, outcomes)
+func requirePublished(tb testing.TB, p *publish.Producer, b event.Batch) {
+	tb.Helper()
+	outcomes, err := publishSoon(tb, p, b)
+	require.NoError(tb, err)
+	requireAll(tb, event.Published, outcomes)
 }
 
-func requireAll(t testing.TB, kind event.OutcomeKind, outcomes []event.Outcome) {
-	t.Helper()
+func requireAll(tb testing.TB, kind event.OutcomeKind, outcomes []event.Outcome) {
+	tb.Helper()
 	for i, o := range outcomes {
-		require.Equal(t, kind, o.Kind, "outcome %d: %q", i, o.Reason)
+		require.Equal(tb, kind, o.Kind, "outcome %d: %q", i, o.Reason)
 	}
 }
 
@@ -82,27 +82,27 @@ func count(outcomes []event.Outcome, kind event.OutcomeKind) int {
 	return n
 }
 
-func requireProblem(t testing.TB, code string, err error) {
-	t.Helper()
+func requireProblem(tb testing.TB, code string, err error) {
+	tb.Helper()
 	var problem *publish.Problem
-	require.ErrorAs(t, err, &problem)
-	require.Equal(t, code, problem.Code, "%v", err)
+	require.ErrorAs(tb, err, &problem)
+	require.Equal(tb, code, problem.Code, "%v", err)
 }
 
 // consume reads, with another client library, everything that the topic holds now.
-func consume(t testing.TB, servers []string, topic string) []*kgo.Record {
-	t.Helper()
+func consume(tb testing.TB, servers []string, topic string) []*kgo.Record {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
 	client, err := kgo.NewClient(kgo.SeedBrokers(servers...), kgo.ConsumeTopics(topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	defer client.Close()
-	want := endOffsets(ctx, t, client, topic)
+	want := endOffsets(ctx, tb, client, topic)
 	var records []*kgo.Record
 	for int64(len(records)) < want {
 		fetches := client.PollFetches(ctx)
-		require.NoError(t, fetches.Err())
+		require.NoError(tb, fetches.Err())
 		records = append(records, fetches.Records()...)
 	}
 	return records

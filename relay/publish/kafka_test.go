@@ -46,6 +46,7 @@ func to(topic string) func(*publish.Config) {
 }
 
 func realRecords(t *testing.T, c *kafka.Cluster) {
+	t.Helper()
 	for _, compression := range []publish.Compression{publish.LZ4, publish.Zstd, publish.None} {
 		topic := "records." + string(compression)
 		createTopic(t, c, admin.Topic{Name: topic, Partitions: 12})
@@ -75,6 +76,7 @@ func realRecords(t *testing.T, c *kafka.Cluster) {
 }
 
 func realTopicAppears(t *testing.T, c *kafka.Cluster) {
+	t.Helper()
 	p := newProducer(t, c.Addresses(), to("appears"))
 	requireProblem(t, publish.TopicMissing, p.Probe(t.Context()))
 	outcomes, err := publishSoon(t, p, numbered(10))
@@ -87,6 +89,7 @@ func realTopicAppears(t *testing.T, c *kafka.Cluster) {
 }
 
 func realOversize(t *testing.T, c *kafka.Cluster) {
+	t.Helper()
 	createTopic(t, c, admin.Topic{Name: "narrow", Partitions: 2, Config: map[string]string{"max.message.bytes": "3000"}})
 	p := newProducer(t, c.Addresses(), to("narrow"), uncompressed)
 	batch := numbered(100)
@@ -105,6 +108,7 @@ func realOversize(t *testing.T, c *kafka.Cluster) {
 // A compacted topic takes no record without a key, and Kafka names those that it
 // refuses a batch for.
 func realNamedRecord(t *testing.T, c *kafka.Cluster) {
+	t.Helper()
 	createTopic(t, c, admin.Topic{Name: "compacted", Partitions: 1, Config: map[string]string{"cleanup.policy": "compact"}})
 	p := newProducer(t, c.Addresses(), to("compacted"))
 	batch := numbered(100)
@@ -119,6 +123,7 @@ func realNamedRecord(t *testing.T, c *kafka.Cluster) {
 
 // The broker stands still beyond the deadline, and goes on.
 func realFrozenBroker(t *testing.T, c *kafka.Cluster) {
+	t.Helper()
 	createTopic(t, c, admin.Topic{Name: "frozen", Partitions: 3})
 	p := newProducer(t, c.Addresses(), to("frozen"))
 	requirePublished(t, p, event.Batch{Events: numbered(1).Events})
@@ -149,6 +154,7 @@ func requireUsable(t *testing.T, p *publish.Producer) {
 // The broker is killed and comes back, while batches are sent one after another:
 // what is called published is there, and nothing has to be done by hand.
 func realKilledBroker(t *testing.T, c *kafka.Cluster) {
+	t.Helper()
 	createTopic(t, c, admin.Topic{Name: "killed", Partitions: 6})
 	p := newProducer(t, c.Addresses(), to("killed"))
 	started := make(chan error, 1)

@@ -19,10 +19,10 @@ import (
 )
 
 // freePort returns a port that nobody listens on.
-func freePort(t testing.TB) int {
-	t.Helper()
+func freePort(tb testing.TB) int {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	defer listener.Close()
 	return listener.Addr().(*net.TCPAddr).Port
 }

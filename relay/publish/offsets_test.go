@@ -10,14 +10,14 @@ import (
 )
 
 // endOffsets sums the end offsets of all partitions.
-func endOffsets(ctx context.Context, t testing.TB, client *kgo.Client, topic string) int64 {
-	t.Helper()
+func endOffsets(ctx context.Context, tb testing.TB, client *kgo.Client, topic string) int64 {
+	tb.Helper()
 	ask := kmsg.NewPtrMetadataRequest()
 	asked := kmsg.NewMetadataRequestTopic()
 	asked.Topic = &topic
 	ask.Topics = append(ask.Topics, asked)
 	metadata, err := ask.RequestWith(ctx, client)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 
 	list := kmsg.NewPtrListOffsetsRequest()
 	wanted := kmsg.NewListOffsetsRequestTopic()
@@ -30,10 +30,10 @@ func endOffsets(ctx context.Context, t testing.TB, client *kgo.Client, topic str
 	list.Topics = append(list.Topics, wanted)
 	var sum int64
 	for _, shard := range client.RequestSharded(ctx, list) {
-		require.NoError(t, shard.Err)
+		require.NoError(tb, shard.Err)
 		for _, at := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
 			for _, p := range at.Partitions {
-				require.Zero(t, p.ErrorCode)
+				require.Zero(tb, p.ErrorCode)
 				sum += p.Offset
 			}
 		}

@@ -1,7 +1,6 @@
 package publish_test
 
 import (
-	"io"
 	"net"
 	"strconv"
 	"sync"
@@ -23,13 +22,13 @@ type proxy struct {
 	lost     atomic.Bool
 }
 
-func newProxy(t testing.TB, upstream string) *proxy {
-	t.Helper()
+func newProxy(tb testing.TB, upstream string) *proxy {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	p := &proxy{address: listener.Addr().String(), upstream: upstream}
 	var pipes sync.WaitGroup
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		listener.Close()
 		pipes.Wait()
 	})
@@ -63,7 +62,7 @@ func (p *proxy) pipe(to, from net.Conn, lose func() bool) {
 			p.lost.Store(true)
 			return
 		}
-		if _, writeErr := to.Write(buffer[:n]); err == io.EOF || err != nil || writeErr != nil {
+		if _, writeErr := to.Write(buffer[:n]); err != nil || writeErr != nil {
 			return
 		}
 	}

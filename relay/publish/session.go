@@ -123,7 +123,7 @@ func soonAvailable(answer sarama.KError) bool {
 // the fields of a resumed id at zero instead of "none".
 func (s *session) askForProducerID() (*sarama.InitProducerIDResponse, error) {
 	brokers := s.client.Brokers()
-	rand.Shuffle(len(brokers), func(i, j int) { brokers[i], brokers[j] = brokers[j], brokers[i] })
+	rand.Shuffle(len(brokers), func(i, j int) { brokers[i], brokers[j] = brokers[j], brokers[i] }) //nolint:gosec // Only spreads the load.
 	failures := []error{sarama.ErrOutOfBrokers}
 	for _, b := range brokers {
 		broker, err := s.client.Broker(b.ID())
