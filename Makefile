@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 
 CACHE ?= $(or $(RELAYFLEET_CACHE),$(if $(filter 0,$(shell id -u)),/var/cache/relayfleet,$(HOME)/.cache/relayfleet))
 export RELAYFLEET_CACHE := $(CACHE)
+# The image is static; compiling everything alike compiles it once.
+export CGO_ENABLED := 0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
 GOLANGCI_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[0-9.]*\).*|\1|p' hack/tools/go.mod)
 GOLANGCI := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
@@ -36,7 +38,7 @@ cluster-down: ## Stop the cluster, the demo's database and its broker; nothing s
 
 .PHONY: build
 build: ## Build bin/relayfleet
-	CGO_ENABLED=0 go build -ldflags "-s -w -X github.com/relayfleet/relayfleet/cmd.version=$(VERSION)" -o bin/relayfleet .
+	go build -ldflags "-s -w -X github.com/relayfleet/relayfleet/cmd.version=$(VERSION)" -o bin/relayfleet .
 
 .PHONY: image
 image: ## Build the image into dist/relayfleet.tar, without a registry
@@ -45,7 +47,7 @@ image: ## Build the image into dist/relayfleet.tar, without a registry
 
 .PHONY: generated
 generated: ## Generate deep copies, apply configurations, CRDs and roles again
-	hack/generate
+	hack/generate.sh
 
 ##@ Check
 
@@ -60,7 +62,7 @@ test-unit: ## Test what needs no service
 .PHONY: lint
 lint: $(GOLANGCI) ## Vet, lint, and look whether what is generated is up to date
 	@for module in $(MODULES); do (cd $$module && go vet ./... && $(GOLANGCI) run --config $(CURDIR)/.golangci.yml ./...); done
-	@hack/generate
+	@hack/generate.sh
 	@git diff --exit-code --stat -- api config || { echo "error: run 'make generated' and commit what it changes" >&2; exit 1; }
 
 .PHONY: format

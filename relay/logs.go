@@ -15,7 +15,7 @@ func Logs(log *slog.Logger) Events {
 			if kinds := countKinds(outcomes); kinds[event.Published] != len(b.Events) {
 				log.Warn("Part of a batch was not published", "events", len(b.Events),
 					"published", kinds[event.Published], "refused", kinds[event.Refused], "rejected", kinds[event.Rejected],
-					"unsent", kinds[event.Unsent], "unanswered", kinds[event.Unknown], "took", took)
+					"unsent", kinds[event.Unsent], "unanswered", kinds[event.Unknown], "took", took.String())
 			}
 		},
 		Settled: func(_ event.Batch, done event.Settled, _ time.Duration) {
@@ -31,7 +31,7 @@ func Logs(log *slog.Logger) Events {
 			log.Warn("Claiming pauses", "because", s, "error", err)
 		},
 		Resumed: func(s Subject, paused time.Duration) {
-			log.Info("Usable", "what", s, "after", paused.Round(time.Millisecond))
+			log.Info("Usable", "what", s, "after", paused.Round(time.Millisecond).String())
 		},
 		Warned: func(doing string, err error) {
 			log.Warn("Failed, and goes on", "doing", doing, "error", err)

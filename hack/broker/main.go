@@ -87,7 +87,7 @@ func startCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&options.Name, "name", "dev", "name of the cluster")
-	flags.IntVar(&options.Port, "port", 0, "port of the first broker, two in a row each; 0 takes free ones, or 9092 in a network namespace")
+	flags.IntVar(&options.Port, "port", 0, "port of the first broker, three in a row each; 0 takes free ones, or 9092 in a network namespace")
 	flags.StringVar(&options.Netns, "netns", "", "network namespace to run in")
 	flags.IntVar(&options.Count, "count", 1, "how many brokers")
 	flags.StringVar(&options.Version, "version", kafka.DefaultVersion, "version of Kafka")

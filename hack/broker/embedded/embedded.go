@@ -64,7 +64,9 @@ func Serve(ctx context.Context, address string) error {
 		return fmt.Errorf("port %q: %w", port, err)
 	}
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(number),
-		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, net.JoinHostPort(host, port)) }))
+		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
+			return net.Listen(network, net.JoinHostPort(host, port))
+		}))
 	if err != nil {
 		return err
 	}

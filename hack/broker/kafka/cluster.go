@@ -238,10 +238,14 @@ func (c *Cluster) KillBroker(ctx context.Context, broker int) error {
 }
 
 // PauseBroker stops one broker where it is (SIGSTOP): its connections stay and do not answer. ResumeBroker lets it go on.
-func (c *Cluster) PauseBroker(broker int) error { return c.state.Brokers[broker].Signal(syscall.SIGSTOP) }
+func (c *Cluster) PauseBroker(broker int) error {
+	return c.state.Brokers[broker].Signal(syscall.SIGSTOP)
+}
 
 // ResumeBroker lets a paused broker go on.
-func (c *Cluster) ResumeBroker(broker int) error { return c.state.Brokers[broker].Signal(syscall.SIGCONT) }
+func (c *Cluster) ResumeBroker(broker int) error {
+	return c.state.Brokers[broker].Signal(syscall.SIGCONT)
+}
 
 // StartBroker starts one broker that was stopped or killed, with the data and at the port that it had. It waits until
 // the whole cluster can be produced to, if all others run.
@@ -293,10 +297,10 @@ func removeAbandoned(ctx context.Context) error {
 }
 
 // Addresses are the brokers' for the host.
-func (c *Cluster) Addresses() []string { return c.addresses(service.HostAddress(c.state.Options.Netns)) }
+func (c *Cluster) Addresses() []string { return c.each(c.hostAddress) }
 
 // PodAddresses are the brokers' for pods, when they run in the node's network namespace.
-func (c *Cluster) PodAddresses() []string { return c.addresses(service.PodAddress) }
+func (c *Cluster) PodAddresses() []string { return c.each(c.podAddress) }
 
 // Admin makes, removes and describes topics.
 func (c *Cluster) Admin() admin.Cluster {

@@ -18,7 +18,7 @@ const defaultPort = 9092
 type Options struct {
 	// Name is what the cluster is found by later; empty takes a name that no other has.
 	Name string
-	// Port is the first broker's; each takes two in a row. 0 takes free ones, or 9092 and following in a namespace.
+	// Port is the first broker's; each takes three in a row. 0 takes free ones, or 9092 and following in a namespace.
 	Port int
 	// Netns is the network namespace to run in; empty means the caller's.
 	Netns string

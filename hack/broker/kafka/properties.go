@@ -11,11 +11,13 @@ import (
 	"github.com/relayfleet/relayfleet/hack/service"
 )
 
-// Each broker takes two ports in a row: for clients, and for the controllers among themselves.
-const portsPerBroker = 2
+// Each broker takes three ports in a row: for clients on the host, for the controllers among themselves, and for pods.
+// Kafka refuses two listeners on one port even where their addresses differ.
+const portsPerBroker = 3
 
-func (c *Cluster) clientPort(broker int) int     { return c.state.Options.Port + portsPerBroker*broker }
-func (c *Cluster) controllerPort(broker int) int { return c.clientPort(broker) + 1 }
+func (c *Cluster) hostPort(broker int) int       { return c.state.Options.Port + portsPerBroker*broker }
+func (c *Cluster) controllerPort(broker int) int { return c.hostPort(broker) + 1 }
+func (c *Cluster) podPort(broker int) int        { return c.hostPort(broker) + 2 }
 
 // properties is the server.properties of one broker, which is a controller too.
 func (c *Cluster) properties(broker int) string {
@@ -56,10 +58,9 @@ func (c *Cluster) voters() string {
 
 // listeners has one for the host and, in the node's namespace, one for pods: each is told the address it can reach.
 func (c *Cluster) listeners(broker int) map[string]string {
-	o := c.state.Options
-	clients := []string{"HOST://" + c.address(service.HostAddress(o.Netns), broker)}
-	if o.Netns != "" {
-		clients = append(clients, "PODS://"+c.address(service.PodAddress, broker))
+	clients := []string{"HOST://" + c.hostAddress(broker)}
+	if c.state.Options.Netns != "" {
+		clients = append(clients, "PODS://"+c.podAddress(broker))
 	}
 	controller := fmt.Sprintf("CONTROLLER://%s:%d", service.Loopback, c.controllerPort(broker))
 	return map[string]string{
@@ -70,14 +71,18 @@ func (c *Cluster) listeners(broker int) map[string]string {
 	}
 }
 
-func (c *Cluster) address(host string, broker int) string {
-	return net.JoinHostPort(host, strconv.Itoa(c.clientPort(broker)))
+func (c *Cluster) hostAddress(broker int) string {
+	return net.JoinHostPort(service.HostAddress(c.state.Options.Netns), strconv.Itoa(c.hostPort(broker)))
 }
 
-func (c *Cluster) addresses(host string) []string {
+func (c *Cluster) podAddress(broker int) string {
+	return net.JoinHostPort(service.PodAddress, strconv.Itoa(c.podPort(broker)))
+}
+
+func (c *Cluster) each(address func(broker int) string) []string {
 	var list []string
 	for broker := range c.state.Options.Count {
-		list = append(list, c.address(host, broker))
+		list = append(list, address(broker))
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -114,6 +115,9 @@ func has(program string) bool {
 	return err == nil
 }
 
+// colours are what some programs print even where nobody sees them.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
 // version is the first line that a program prints, or nothing where it fails.
 func version(ctx context.Context, program string, args ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -123,7 +127,7 @@ func version(ctx context.Context, program string, args ...string) string {
 		return ""
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	return line
+	return colours.ReplaceAllString(line, "")
 }
 
 func kubeconfig() string {
@@ -132,3 +136,6 @@ func kubeconfig() string {
 	}
 	return ""
 }
+
+// MayInstall says whether Install would install.
+func (f Found) MayInstall() bool { return f.Root && f.Debian && os.Getenv("INSTALL") != "0" }
