@@ -17,7 +17,7 @@ type Live struct {
 	// known is the order up to which all are received, and knownCount how many
 	// those are: they are not looked at again.
 	known, knownCount int64
-	samples           []Sample
+	last              Sample
 }
 
 // Sample is the state of one moment.
@@ -29,14 +29,10 @@ type Sample struct {
 	PerSecond float64
 	// Unsent and Failed count rows of the outbox.
 	Unsent, Failed int64
-	// Lost counts events that have been neither received nor unsent nor FAILED
-	// for as long as lossWindow: on their way an event is for a moment neither.
+	// Lost counts events whose row has been SENT, or away, for 5 s without a
+	// receipt.
 	Lost int64
-
-	astray int64
 }
-
-const lossWindow = 5 * time.Second
 
 // NewLive watches these tables.
 func NewLive(tables Tables) *Live { return &Live{tables: tables} }
@@ -44,47 +40,21 @@ func NewLive(tables Tables) *Live { return &Live{tables: tables} }
 // Sample looks now.
 func (l *Live) Sample(ctx context.Context) (Sample, error) {
 	var (
-		s               = Sample{At: time.Now()}
-		since, missing  int64
-		deliveries      int64
-		known           *int64
-		previous, first = l.last(), len(l.samples) == 0
+		s                 = Sample{At: time.Now()}
+		since, deliveries int64
+		known             *int64
 	)
 	err := l.tables.pool.QueryRow(ctx, l.tables.sql(liveSQL), l.known).Scan(
-		&since, &missing, &s.Unsent, &s.Failed, &deliveries, &s.Duplicates, &known)
+		&since, &s.Lost, &s.Unsent, &s.Failed, &deliveries, &s.Duplicates, &known)
 	if err != nil {
 		return Sample{}, fmt.Errorf("look at the load: %w", err)
 	}
 	s.Committed, s.Received = l.knownCount+since, deliveries-s.Duplicates
-	s.astray = max(0, missing-s.Unsent-s.Failed)
-	if !first {
-		s.PerSecond = max(0, float64(s.Received-previous.Received)/s.At.Sub(previous.At).Seconds())
+	if !l.last.At.IsZero() {
+		s.PerSecond = max(0, float64(s.Received-l.last.Received)/s.At.Sub(l.last.At).Seconds())
 	}
-	l.keep(&s)
+	l.last = s
 	return s, l.advance(ctx, known)
-}
-
-func (l *Live) last() Sample {
-	if len(l.samples) == 0 {
-		return Sample{}
-	}
-	return l.samples[len(l.samples)-1]
-}
-
-// keep adds s to the window and finds what was astray in all of it: an event
-// that is lost stays so.
-func (l *Live) keep(s *Sample) {
-	l.samples = append(l.samples, *s)
-	for len(l.samples) > 1 && s.At.Sub(l.samples[1].At) >= lossWindow {
-		l.samples = l.samples[1:]
-	}
-	if s.At.Sub(l.samples[0].At) < lossWindow {
-		return
-	}
-	s.Lost = s.astray
-	for _, earlier := range l.samples {
-		s.Lost = min(s.Lost, earlier.astray)
-	}
 }
 
 // advance moves what need not be looked at again up to the order known.
