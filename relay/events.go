@@ -20,7 +20,8 @@ type Events struct {
 	// Abandoned: rows of a batch are left to their lease, since err kept them
 	// from being settled in time.
 	Abandoned func(b event.Batch, rows int, err error)
-	// Paused: claiming stops, because of err.
+	// Paused: claiming stops, because of err; or it has stopped already, and err
+	// is another reason than before.
 	Paused func(s Subject, err error)
 	// Resumed: the subject of a pause can be used again.
 	Resumed func(s Subject, paused time.Duration)

@@ -58,10 +58,10 @@ func (s *fakeStore) Claim(_ context.Context, limit int) (event.Batch, error) {
 	return b, nil
 }
 
-func (s *fakeStore) Settle(_ context.Context, b event.Batch, settlements []event.Settlement) (event.Settled, error) {
+func (s *fakeStore) Settle(ctx context.Context, b event.Batch, settlements []event.Settlement) (event.Settled, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := next(&s.settleErr); err != nil {
+	if err := errors.Join(ctx.Err(), next(&s.settleErr)); err != nil {
 		return event.Settled{}, err
 	}
 	var done event.Settled

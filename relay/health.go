@@ -15,6 +15,16 @@ type finding struct {
 	slots []string
 }
 
+// findingOf explains an error of a subject.
+func findingOf(s Subject, err error) finding {
+	if s == Broker {
+		return brokerFinding(err)
+	}
+	return databaseFinding(err)
+}
+
+func (f finding) equals(o finding) bool { return f.code == o.code && slices.Equal(f.slots, o.slots) }
+
 // databaseFinding explains an error of the store or of the database's check.
 func databaseFinding(err error) finding {
 	problem := outbox.Classify(err)

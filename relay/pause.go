@@ -27,6 +27,9 @@ type gate struct {
 		open    bool
 		since   time.Time
 		problem error
+		// told is what listeners know of problem: only news is told, not every
+		// check that fails.
+		told finding
 		// failures counts closings since the subject last did real work, so
 		// that one which passes its check but fails at work is not tried hotly.
 		failures int
@@ -42,15 +45,16 @@ func newGate(s Subject, events Events) *gate {
 
 // fail closes the gate because of err, or keeps it closed and remembers err.
 func (g *gate) fail(err error) {
+	found := findingOf(g.subject, err)
 	g.mu.Lock()
-	wasOpen, first := g.mu.open, g.mu.problem == nil
-	g.mu.problem = err
+	wasOpen, news := g.mu.open, !found.equals(g.mu.told)
+	g.mu.problem, g.mu.told = err, found
 	if wasOpen {
 		g.mu.failures++
 		g.setOpen(false)
 	}
 	g.mu.Unlock()
-	if wasOpen || first {
+	if wasOpen || news {
 		g.events.Paused(g.subject, err)
 	}
 }
@@ -60,7 +64,7 @@ func (g *gate) pass() {
 	g.mu.Lock()
 	wasOpen, paused := g.mu.open, time.Since(g.mu.since)
 	if !wasOpen {
-		g.mu.problem = nil
+		g.mu.problem, g.mu.told = nil, finding{}
 		g.setOpen(true)
 	}
 	g.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/relayfleet/relayfleet/relay/event"
+	"github.com/relayfleet/relayfleet/relay/outbox"
 )
 
 // bench is a relay over fakes, in a bubble where time is free.
@@ -140,6 +141,42 @@ func TestASettleThatCannotBeDoneIsLeftToTheLease(t *testing.T) {
 		require.Empty(t, sent)
 		require.Empty(t, released)
 	})
+}
+
+func TestARelayThatWasFrozenBeyondItsLeaseLearnsWhatBecameOfItsRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(3)
+		b.publisher.answer = func(batch event.Batch) ([]event.Outcome, error) {
+			time.Sleep(2 * batch.Lease)
+			return allOfKind(batch, event.Published), nil
+		}
+		stale, paused := 0, 0
+		c := b.config()
+		c.Events = Events{
+			Settled: func(_ event.Batch, done event.Settled, _ time.Duration) { stale += done.Stale },
+			Paused:  func(Subject, error) { paused++ },
+		}
+		b.relay = New(c)
+		stop := b.start(t)
+		time.Sleep(2 * time.Minute)
+		stop()
+		require.Equal(t, 3, stale, "the guard refuses them, and they are counted")
+		require.Zero(t, paused, "the database is not to blame")
+	})
+}
+
+func TestAnotherReasonForAPauseIsNewsAndTheSameOneIsNot(t *testing.T) {
+	var told []error
+	g := newGate(Database, Tee(Events{Paused: func(_ Subject, err error) { told = append(told, err) }}))
+	away := &outbox.Problem{Code: outbox.Unreachable, Err: errors.New("refused")}
+	wrong := &outbox.Problem{Code: outbox.AuthenticationFailed, Err: errors.New("wrong password")}
+	for _, err := range []error{away, away, wrong, wrong, away} {
+		g.fail(err)
+	}
+	require.Equal(t, []error{away, wrong, away}, told)
+	g.pass()
+	g.fail(away)
+	require.Len(t, told, 4)
 }
 
 func TestAClaimThatFailsAlthoughTheCheckPassesIsNotRepeatedHotly(t *testing.T) {

@@ -11,6 +11,9 @@ import (
 const (
 	firstSettleWait = 20 * time.Millisecond
 	maxSettleWait   = time.Second
+	// lastLook is what a settle has at least, though the lease be over: the guard
+	// then refuses, and tells what became of the rows.
+	lastLook = time.Second
 )
 
 // settle records the outcomes of one slot, batch by batch.
@@ -51,7 +54,7 @@ func (r *Relay) release(work context.Context, b event.Batch, events []int, cause
 	})
 }
 
-// record repeats a guarded statement until it is answered or the lease ends.
+// record repeats a guarded statement until it is answered or the lease is over.
 // Repeating is safe (see Store); giving up is too: the lease gives the rows back.
 func (r *Relay) record(work context.Context, b event.Batch, rows int, do func(context.Context) (event.Settled, error)) {
 	ctx, cancel := settleContext(work, leaseEnd(b))
@@ -63,7 +66,10 @@ func (r *Relay) record(work context.Context, b event.Batch, rows int, do func(co
 			r.events.Settled(b, done, time.Since(begin))
 			return
 		}
-		r.database.fail(err)
+		// Time that is up says nothing of the database.
+		if ctx.Err() == nil {
+			r.database.fail(err)
+		}
 		if sleep(ctx, wait) != nil {
 			r.events.Abandoned(b, rows, err)
 			return
@@ -74,6 +80,9 @@ func (r *Relay) record(work context.Context, b event.Batch, rows int, do func(co
 // settleContext ends with the lease, or SettleGrace after work, if that is
 // sooner: the last write of a relay outlives its context, but not for ever.
 func settleContext(work context.Context, end time.Time) (context.Context, context.CancelFunc) {
+	if soonest := time.Now().Add(lastLook); end.Before(soonest) {
+		end = soonest
+	}
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(work), end)
 	stop := context.AfterFunc(work, func() {
 		timer := time.AfterFunc(SettleGrace, cancel)

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +30,7 @@ type health struct {
 }
 
 func (h *health) set(f finding) {
-	if f.code != h.code || !slices.Equal(f.slots, h.slots) {
+	if !f.equals(h.finding) {
 		*h = health{f, time.Now()}
 	}
 }
