@@ -1,0 +1,73 @@
+package integration
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/relayfleet/relayfleet/relay/report"
+)
+
+// The tests of this file stop what all tests share, so they are not parallel.
+
+func TestABrokerThatIsAwayCostsNoAttempt(t *testing.T) {
+	f := newFleet(t)
+	f.consume()
+	r := f.start()
+	r.awaitRunning()
+	stop := f.produceSteadily(500)
+	require.Eventually(t, func() bool { return f.count("status = 'SENT'") > 200 }, soon, often)
+
+	back := f.faults.Begin("broker down", "broker")
+	require.NoError(t, broker.KillBroker(t.Context(), 0))
+	r.await("the broker's absence", func(c report.Report) bool {
+		return c.State == report.Waiting && c.Broker.Code == report.Unreachable && c.Database.Code == report.OK
+	})
+	f.requireStandstill()
+	require.NoError(t, broker.StartBroker(t.Context(), 0))
+	r.awaitRunning()
+	back()
+	stop()
+	f.verdict()
+	require.Zero(t, f.count("attempts > 1"), "no record was to blame")
+}
+
+func TestADatabaseThatCrashesCostsNoAttempt(t *testing.T) {
+	f := newFleet(t)
+	f.consume()
+	r := f.start()
+	r.awaitRunning()
+	stop := f.produceSteadily(500)
+	require.Eventually(t, func() bool { return f.count("status = 'SENT'") > 200 }, soon, often)
+
+	back := f.faults.Begin("database down", "database")
+	require.NoError(t, database.StopImmediate(t.Context()))
+	r.await("the database's absence", func(c report.Report) bool {
+		return c.State == report.Waiting && c.Database.Code == report.Unreachable && c.Broker.Code == report.OK
+	})
+	require.NoError(t, database.Resume(t.Context()))
+	r.awaitRunning()
+	back()
+	stop()
+	f.verdict()
+	require.Zero(t, f.count("attempts > 1"), "no record was to blame")
+}
+
+// requireStandstill waits until nothing is claimed any more: what an outage of
+// the broker leaves INPROGRESS is what has no answer, and that stays so.
+func (f *fleet) requireStandstill() {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), soon)
+	defer cancel()
+	generations := func() (sum int64) {
+		require.NoError(f.t, f.owner.QueryRow(ctx, "SELECT sum(generation)::bigint FROM outbox").Scan(&sum))
+		return sum
+	}
+	require.Eventually(f.t, func() bool {
+		before := generations()
+		time.Sleep(time.Second)
+		return generations() == before
+	}, soon, often)
+}
