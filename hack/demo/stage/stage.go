@@ -35,6 +35,7 @@ type Stage struct {
 
 	cluster  clusterStatus
 	database *postgres.Server
+	broker   *kafka.Cluster
 	// external is the database of an existing cluster.
 	external string
 	steps    service.Steps
@@ -79,7 +80,7 @@ func (s *Stage) startBroker(ctx context.Context, w io.Writer) error {
 	netns := s.cluster.NetworkNamespace
 	broker, err := kafka.Start(ctx, kafka.Options{Name: name, Netns: netns, Progress: w})
 	if err == nil {
-		s.Brokers, s.PodBrokers = broker.Addresses(), broker.PodAddresses()
+		s.broker, s.Brokers, s.PodBrokers = broker, broker.Addresses(), broker.PodAddresses()
 		return nil
 	}
 	if !errors.Is(err, kafka.ErrNoJava) {
@@ -159,9 +160,19 @@ func (s *Stage) install(ctx context.Context) error {
 	})
 }
 
+// Broker is the Kafka of this stage, to be broken on purpose; nil where another
+// one stands in for it.
+func (s *Stage) Broker() *kafka.Cluster { return s.broker }
+
 // Admin makes, removes and describes the broker's topics.
 func (s *Stage) Admin() admin.Cluster {
 	return admin.Cluster{Addresses: s.Brokers, Netns: s.cluster.NetworkNamespace}
+}
+
+// IsUp says whether a cluster of this checkout runs.
+func IsUp(ctx context.Context) bool {
+	status, err := askCluster(ctx)
+	return err == nil && status.Running
 }
 
 // Down ends the cluster, the database and the broker of Up. What is not there is
