@@ -206,6 +206,10 @@ func (c Config) setSession(parsed *pgx.ConnConfig) {
 		// whole table once it has grown, until an ANALYZE comes by: a burst
 		// into a new outbox was drained at a fifth of its speed.
 		"plan_cache_mode": "force_custom_plan",
+		// The queue index has the order that claim and backlog ask for. While
+		// the statistics know of few due rows, and there are many, the planner
+		// would rather collect all of them and sort.
+		"enable_sort": "off",
 		// Results are read by a relay that may be stopped in the middle: a
 		// server that cannot get rid of one must not hold locks or a snapshot
 		// for ever.
