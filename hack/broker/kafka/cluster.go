@@ -141,11 +141,14 @@ func (c *Cluster) create(ctx context.Context, options Options, jars string) (err
 }
 
 func (c *Cluster) format(ctx context.Context, broker int, id string) error {
+	if err := os.MkdirAll(c.temporaryDir(), 0o755); err != nil {
+		return err
+	}
 	if err := os.WriteFile(c.configFile(broker), []byte(c.properties(broker)), 0o600); err != nil {
 		return err
 	}
 	return service.Run(ctx, nil, c.instance.Dir, c.environment(),
-		java(c.state.Libraries, "256m", "kafka.tools.StorageTool", "format", "-t", id, "-c", c.configFile(broker))...)
+		java(c.state.Libraries, c.temporaryDir(), "256m", "kafka.tools.StorageTool", "format", "-t", id, "-c", c.configFile(broker))...)
 }
 
 // environment keeps Kafka's logging quiet without a file of its own.
@@ -167,8 +170,11 @@ func (c *Cluster) launch(ctx context.Context) error {
 
 // run starts one broker and does not wait for it.
 func (c *Cluster) run(broker int) (err error) {
+	if err := os.MkdirAll(c.temporaryDir(), 0o755); err != nil {
+		return err
+	}
 	command := service.Command{
-		Args: java(c.state.Libraries, "1g", "kafka.Kafka", c.configFile(broker)),
+		Args: java(c.state.Libraries, c.temporaryDir(), "1g", "kafka.Kafka", c.configFile(broker)),
 		Dir:  c.instance.Dir, Env: c.environment(), LogFile: c.LogFile(broker), Netns: c.state.Options.Netns,
 	}
 	if c.state.Options.DieWithCaller {
@@ -337,3 +343,5 @@ func (c *Cluster) LogFile(broker int) string {
 func (c *Cluster) configFile(broker int) string {
 	return c.instance.Path("server-" + strconv.Itoa(broker) + ".properties")
 }
+
+func (c *Cluster) temporaryDir() string { return c.instance.Path("tmp") }
