@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,11 +54,11 @@ var sslKeys = []string{"sslmode", "ssl"}
 // allowedKeys are what a URI may say. Not among them are the keys that make the
 // driver read files (certificates, password and service files): a URI is a
 // Secret's content, and the relay's files are not its to choose.
-var allowedKeys = append([]string{
+var allowedKeys = []string{
 	"host", "port", "user", "password", "dbname", "connect_timeout", "target_session_attrs", "application_name",
 	"channel_binding", "require_auth", "sslnegotiation", "sslsni", "options", "client_encoding", "search_path",
-	"min_protocol_version", "max_protocol_version",
-}, sslKeys...)
+	"min_protocol_version", "max_protocol_version", "sslmode", "ssl",
+}
 
 // errURI is all that is ever said of a URI that cannot be read: the driver's
 // own error quotes it, and what it quotes may be the password.
@@ -69,7 +71,7 @@ func (c Config) connection(found credentials) (*pgx.ConnConfig, error) {
 		return nil, errURI
 	}
 	parsed, err := parseURI(found.uri, allowedKeys)
-	if err != nil || parsed.Host == "" || parsed.User == "" {
+	if err != nil || !isPlausible(found.uri, parsed) {
 		return nil, errURI
 	}
 	if c.asksForLess(found.uri, parsed) {
@@ -88,15 +90,49 @@ func parseURI(uri string, keys []string) (*pgx.ConnConfig, error) {
 	})
 }
 
-// asksForLess tells whether the URI itself names a weaker mode than the
-// configuration. That it names one at all is seen by forbidding it: only the
-// driver's own parser knows for sure what a URI says.
-func (c Config) asksForLess(uri string, parsed *pgx.ConnConfig) bool {
-	silent := allowedKeys[:len(allowedKeys)-len(sslKeys)]
-	if _, err := parseURI(uri, silent); err == nil {
+// isPlausible finds the URIs that the driver reads otherwise than they were
+// meant. A password with a character that should have been encoded ends up as
+// part of host or database, and would be printed as such; a user that is not
+// named would be the process's own.
+func isPlausible(uri string, parsed *pgx.ConnConfig) bool {
+	if namesNone(uri, "user") || namesNone(uri, "host") || strings.ContainsAny(parsed.Database, "@/") {
 		return false
 	}
-	return asked(parsed).strength() < c.TLSMode.strength()
+	for _, host := range hosts(parsed) {
+		if network, _ := pgconn.NetworkAddress(host.Host, host.Port); network == "tcp" && !hostName.MatchString(host.Host) {
+			return false
+		}
+	}
+	return true
+}
+
+// hostName is a name or an address; an IPv6 address may have a zone.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9._:-]+(%[A-Za-z0-9._-]+)?$`)
+
+// namesNone tells whether the URI says nothing under these keys. It is seen by
+// forbidding them: only the driver's own parser knows for sure what a URI says.
+func namesNone(uri string, keys ...string) bool {
+	others := slices.DeleteFunc(slices.Clone(allowedKeys), func(key string) bool { return slices.Contains(keys, key) })
+	_, err := parseURI(uri, others)
+	return err == nil
+}
+
+// hosts are those that the URI names, without the second attempts, at another
+// TLS mode, that the driver adds.
+func hosts(parsed *pgx.ConnConfig) []*pgconn.FallbackConfig {
+	list := []*pgconn.FallbackConfig{{Host: parsed.Host, Port: parsed.Port}}
+	for _, next := range parsed.Fallbacks {
+		if last := list[len(list)-1]; next.Host != last.Host || next.Port != last.Port {
+			list = append(list, &pgconn.FallbackConfig{Host: next.Host, Port: next.Port})
+		}
+	}
+	return list
+}
+
+// asksForLess tells whether the URI itself names a weaker mode than the
+// configuration.
+func (c Config) asksForLess(uri string, parsed *pgx.ConnConfig) bool {
+	return !namesNone(uri, sslKeys...) && asked(parsed).strength() < c.TLSMode.strength()
 }
 
 // asked reads the mode of a URI off what the driver made of it. The modes that
@@ -126,13 +162,8 @@ func (c Config) setTLS(parsed *pgx.ConnConfig, ca string) error {
 	if err != nil {
 		return err
 	}
-	hosts := []*pgconn.FallbackConfig{{Host: parsed.Host, Port: parsed.Port}}
-	for _, next := range parsed.Fallbacks {
-		if last := hosts[len(hosts)-1]; next.Host != last.Host || next.Port != last.Port {
-			hosts = append(hosts, &pgconn.FallbackConfig{Host: next.Host, Port: next.Port})
-		}
-	}
-	for _, host := range hosts {
+	named := hosts(parsed)
+	for _, host := range named {
 		if network, _ := pgconn.NetworkAddress(host.Host, host.Port); network == "unix" && c.TLSMode != TLSDisable {
 			return &Problem{Code: TLSTooWeak, Err: fmt.Errorf("the connection URI names a socket, which cannot serve %s", c.TLSMode)}
 		}
@@ -141,7 +172,7 @@ func (c Config) setTLS(parsed *pgx.ConnConfig, ca string) error {
 			host.TLSConfig.NextProtos = []string{"postgresql"}
 		}
 	}
-	parsed.TLSConfig, parsed.Fallbacks = hosts[0].TLSConfig, hosts[1:]
+	parsed.TLSConfig, parsed.Fallbacks = named[0].TLSConfig, named[1:]
 	return nil
 }
 
@@ -202,14 +233,15 @@ func (c Config) setSession(parsed *pgx.ConnConfig) {
 		"lock_timeout":                        milliseconds(c.LockTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(c.StatementTimeout),
 		"default_transaction_isolation":       "read committed",
-		// A plan that was made while the table was small, and kept, reads the
-		// whole table once it has grown, until an ANALYZE comes by: a burst
-		// into a new outbox was drained at a fifth of its speed.
-		"plan_cache_mode": "force_custom_plan",
-		// The queue index has the order that claim and backlog ask for. While
-		// the statistics know of few due rows, and there are many, the planner
-		// would rather collect all of them and sort.
-		"enable_sort": "off",
+		// The statements are written for one plan each: keys looked up one by
+		// one, and the queue read in its index's order. The planner does not
+		// always know: it keeps the plan of a day on which the table was small,
+		// or believes in statistics from before a burst, and then reads all of
+		// the table, or all that is due, for a claim of a few rows.
+		"enable_seqscan":   "off",
+		"enable_sort":      "off",
+		"enable_hashjoin":  "off",
+		"enable_mergejoin": "off",
 		// Results are read by a relay that may be stopped in the middle: a
 		// server that cannot get rid of one must not hold locks or a snapshot
 		// for ever.
