@@ -3,6 +3,7 @@ package kafka_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/stretchr/testify/require"
@@ -36,13 +37,40 @@ func TestThreeBrokersReplicate(t *testing.T) {
 		t.Skip("takes three JVMs; SLOW=1 runs it")
 	}
 	c := kafka.StartForTest(t, kafka.Options{Count: 3})
-	require.NoError(t, c.Admin().CreateTopic(t.Context(), admin.Topic{Name: "orders", Partitions: 1, Replicas: 3}))
+	require.NoError(t, c.Admin().CreateTopic(t.Context(), admin.Topic{Name: "orders", Partitions: 1, Replicas: 3,
+		Config: map[string]string{"min.insync.replicas": "3"}}))
 	produce(t, c, "orders", "first")
 	partitions, err := c.Admin().DescribeTopic("orders")
 	require.NoError(t, err)
-	require.NoError(t, c.KillBroker(t.Context(), int(partitions[0].Leader)-1))
+	require.Len(t, partitions[0].InSync, 3)
+	dead := partitions[0].Leader
+	require.NoError(t, c.KillBroker(t.Context(), int(dead)-1))
+	// The others notice only when the session of the dead one has run out, longer than a producer tries.
+	requirePartition(t, c, func(p admin.Partition) bool { return p.Leader > 0 && p.Leader != dead && len(p.InSync) == 2 })
+	config := c.Admin().Config()
+	config.Producer.Return.Successes = true
+	config.Producer.RequiredAcks = sarama.WaitForAll
+	config.Producer.Retry.Max = 0
+	producer, err := sarama.NewSyncProducer(c.Addresses(), config)
+	require.NoError(t, err)
+	_, _, err = producer.SendMessage(&sarama.ProducerMessage{Topic: "orders", Value: sarama.StringEncoder("refused")})
+	require.ErrorIs(t, err, sarama.ErrNotEnoughReplicas)
+	require.NoError(t, producer.Close())
+	require.NoError(t, c.Admin().ConfigureTopic("orders", map[string]string{"min.insync.replicas": "2"}))
 	produce(t, c, "orders", "second")
-	require.Equal(t, []string{"first", "second"}, consume(t, c, "orders", 2))
+
+	require.NoError(t, c.StartBroker(t.Context(), int(dead)-1))
+	requirePartition(t, c, func(p admin.Partition) bool { return len(p.InSync) == 3 })
+	produce(t, c, "orders", "third")
+	require.Equal(t, []string{"first", "second", "third"}, consume(t, c, "orders", 3))
+}
+
+func requirePartition(t *testing.T, c *kafka.Cluster, as func(admin.Partition) bool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		partitions, err := c.Admin().DescribeTopic("orders")
+		return err == nil && len(partitions) == 1 && as(partitions[0])
+	}, 3*time.Minute, 100*time.Millisecond)
 }
 
 func produce(t *testing.T, c *kafka.Cluster, topic, value string) {
