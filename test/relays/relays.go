@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -54,8 +55,10 @@ type Relay struct {
 	output  string
 	process *os.Process
 
-	ended    chan struct{}
-	exitCode int // written before ended is closed, read after
+	ended chan struct{}
+	// Both are written before ended is closed, and read after.
+	exitCode int
+	used     time.Duration
 }
 
 // Start starts a relay and returns at once. It is killed when the calling
@@ -105,6 +108,7 @@ func (r *Relay) start(cmd *exec.Cmd) error {
 		if err == nil {
 			_ = cmd.Wait() // The exit code says it all.
 			r.exitCode = exitCode(cmd.ProcessState)
+			r.used = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			close(r.ended)
 		}
 	}()
@@ -204,6 +208,24 @@ func (r *Relay) Wait(ctx context.Context) (int, error) {
 	case <-ctx.Done():
 		return 0, fmt.Errorf("wait for relay %s to end: %w", r.Name, ctx.Err())
 	}
+}
+
+// ProcessorTime is how long a process that has ended kept processors busy; to be
+// asked after Wait.
+func (r *Relay) ProcessorTime() time.Duration { return r.used }
+
+// MaxResident is the most memory, in bytes, that the running process has had.
+func (r *Relay) MaxResident() (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID()))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kibibytes int64
+	if _, err := fmt.Sscan(rest, &kibibytes); err != nil {
+		return 0, fmt.Errorf("read the memory of relay %s: %w", r.Name, err)
+	}
+	return kibibytes << 10, nil
 }
 
 // Output is everything that the process has printed.
