@@ -132,10 +132,9 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-func (f *fleet) exec(sql string, args ...any) {
+func (f *fleet) exec(sql string) {
 	f.t.Helper()
-	// Without arguments as one message: it may hold several statements.
-	_, err := f.owner.Exec(f.t.Context(), sql, args...)
+	_, err := f.owner.Exec(f.t.Context(), sql)
 	require.NoError(f.t, err)
 }
 
@@ -165,7 +164,7 @@ func (f *fleet) produceSteadily(perSecond float64) (stop func() load.Produced) {
 }
 
 // consume writes receipts until the test ends.
-func (f *fleet) consume() *load.Consumer {
+func (f *fleet) consume() {
 	consumer := load.NewConsumer(f.tables, broker.Admin(), f.name)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -174,7 +173,6 @@ func (f *fleet) consume() *load.Consumer {
 		cancel()
 		require.NoError(f.t, <-ended)
 	})
-	return consumer
 }
 
 // verdict waits for the end of the load and acquits it.
@@ -217,11 +215,16 @@ func (f *fleet) start() *relay {
 		if f.t.Failed() {
 			f.t.Logf("%s said:\n%s", name, output[max(0, len(output)-4000):])
 		}
-		for _, secret := range f.secrets {
-			require.NotContains(f.t, output, secret)
-		}
+		f.requireNoSecret(output)
 	})
 	return r
+}
+
+func (f *fleet) requireNoSecret(text string) {
+	f.t.Helper()
+	for _, secret := range f.secrets {
+		require.NotContains(f.t, text, secret)
+	}
 }
 
 func (r *relay) text() string {
@@ -236,6 +239,9 @@ func (r *relay) report() (current report.Report) {
 	r.await("a report", func(report.Report) bool { return true })
 	current, err := r.Report(r.f.t.Context())
 	require.NoError(r.f.t, err)
+	data, err := report.Encode(current)
+	require.NoError(r.f.t, err)
+	r.f.requireNoSecret(string(data))
 	return current
 }
 

@@ -168,17 +168,18 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
 // String is the verdict in one line.
 func (v Verdict) String() string {
-	text := fmt.Sprintf("committed %d, received %d, lost %d, phantoms %d, duplicates %d%s",
+	var text strings.Builder
+	fmt.Fprintf(&text, "committed %d, received %d, lost %d, phantoms %d, duplicates %d%s",
 		v.Committed, v.Received, v.Lost, v.Phantoms, len(v.Duplicates), v.causes())
 	for _, more := range []struct {
 		count int64
 		what  string
 	}{{v.Unsent, "unsent"}, {v.Failed, "FAILED"}, {v.Misnamed, "misnamed"}, {v.OutOfOrder, "out of order"}} {
 		if more.count > 0 {
-			text += fmt.Sprintf(", %s %d", more.what, more.count)
+			fmt.Fprintf(&text, ", %s %d", more.what, more.count)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // causes counts the duplicates by what explains them.

@@ -98,7 +98,6 @@ func (c *Consumer) session(ctx context.Context) error {
 func (c *Consumer) config() *sarama.Config {
 	config := c.cluster.Config()
 	config.ClientID = "relayfleet-load"
-	config.Consumer.Return.Errors = true
 	config.Consumer.MaxWaitTime = 100 * time.Millisecond
 	config.Consumer.Retry.Backoff = retryWait
 	config.Metadata.RefreshFrequency = 0

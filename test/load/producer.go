@@ -110,8 +110,8 @@ func (p *Producer) Run(ctx context.Context, perSecond float64) {
 		size := p.plan.EventsPerTransaction
 		every := time.Duration(float64(size*p.plan.Writers) / perSecond * float64(time.Second))
 		for next := time.Now(); ; next = laterOf(next.Add(every), time.Now().Add(-maxArrears)) {
-			if sleepUntil(ctx, next) != nil {
-				return nil
+			if err := sleepUntil(ctx, next); err != nil {
+				return err
 			}
 			if w.place(ctx, size) != nil {
 				next = time.Now().Add(afterFailure)

@@ -99,7 +99,6 @@ func (r *reading) read(ctx context.Context, partition sarama.PartitionConsumer) 
 			case <-ctx.Done():
 				return
 			}
-		case <-partition.Errors():
 		case <-ctx.Done():
 			return
 		}

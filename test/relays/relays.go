@@ -27,7 +27,7 @@ import (
 // Build builds the binary into dir and returns its path.
 func Build(ctx context.Context, dir string) (string, error) {
 	binary := filepath.Join(dir, "relayfleet")
-	output, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/relayfleet/relayfleet").CombinedOutput() //nolint:gosec // The path is the caller's.
+	output, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/relayfleet/relayfleet").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the binary: %w: %s", err, output)
 	}
@@ -84,7 +84,7 @@ func Start(o Options) (*Relay, error) {
 	if o.Grace > 0 {
 		args = append(args, "--grace", o.Grace.String())
 	}
-	cmd := exec.Command(o.Binary, args...) //nolint:gosec,noctx // It is ended by signals, which is what is tested.
+	cmd := exec.Command(o.Binary, args...)
 	cmd.Env = []string{"POD_NAME=" + o.Name, "POD_UID=uid-of-" + o.Name}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	return r, r.start(cmd)
