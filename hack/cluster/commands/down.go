@@ -49,6 +49,7 @@ func (p place) end(ctx context.Context, c chosen, force bool) error {
 		if err := p.endInDocker(ctx); err != nil {
 			return err
 		}
+	case choice.Node: // ended below, like one of an earlier start
 	}
 	if c.Kind != choice.Existing && c.Kind != choice.InDocker || n.Owned() {
 		return p.endNode(ctx, n, force)

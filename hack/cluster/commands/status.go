@@ -125,7 +125,7 @@ func (p place) reportExisting(ctx context.Context, c chosen) (report, error) {
 	r.Kubectl = kubectl
 	if err := p.checkExisting(ctx, c.Kubeconfig); err != nil {
 		r.Problem = err.Error()
-		return r, nil
+		return r, nil //nolint:nilerr // That it does not answer is the answer.
 	}
 	r.Running = true
 	return r, nil

@@ -27,7 +27,7 @@ func Pause(ctx context.Context, image, archive string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }() // A temporary folder.
 	binary := filepath.Join(folder, "pause")
 	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", binary,
 		"github.com/relayfleet/relayfleet/hack/cluster/pause")

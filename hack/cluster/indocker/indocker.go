@@ -85,7 +85,7 @@ func (c Cluster) Gateway(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, address := range strings.Fields(out) {
+	for address := range strings.FieldsSeq(out) {
 		if !strings.Contains(address, ":") {
 			return address, nil
 		}

@@ -39,7 +39,7 @@ func newAuthority(name string) (pair, error) {
 	}, nil)
 }
 
-func (ca pair) issue(id identity) (pair, error) {
+func (p pair) issue(id identity) (pair, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: id.user},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
@@ -52,7 +52,7 @@ func (ca pair) issue(id identity) (pair, error) {
 	for _, a := range id.addresses {
 		template.IPAddresses = append(template.IPAddresses, net.ParseIP(a))
 	}
-	return sign(template, &ca)
+	return sign(template, &p)
 }
 
 // sign completes and signs a template, by itself where there is no authority.

@@ -16,11 +16,6 @@ type Binaries struct{ APIServer, Node, Containerd string }
 
 func (b Binaries) folders() []string { return []string{b.APIServer, b.Node, b.Containerd} }
 
-// components lists what runs, in the order of the start.
-func (n *Node) components() []component {
-	return []component{n.etcd(), n.apiServer(), n.controllerManager(), n.scheduler(), n.containerd(), n.kubelet()}
-}
-
 // etcd may lose its data with the machine's power: the cluster is thrown away
 // anyway, and fsync is most of what a start waits for.
 func (n *Node) etcd() component {

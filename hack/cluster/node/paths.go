@@ -15,6 +15,7 @@ const cgroup = "relayfleet"
 // Paths is where a node keeps its files. State is gone after a stop.
 type Paths struct{ State string }
 
+// Kubeconfig is the administrator's.
 func (p Paths) Kubeconfig() string          { return filepath.Join(p.State, "kubeconfig") }
 func (p Paths) log(component string) string { return filepath.Join(p.Logs(), component+".log") }
 

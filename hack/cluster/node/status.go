@@ -38,7 +38,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	}
 	if err := n.checkReady(ctx); err != nil {
 		status.Problem = err.Error()
-		return status, nil
+		return status, nil //nolint:nilerr // That it is not ready is the answer.
 	}
 	status.Running = true
 	return status, nil

@@ -25,8 +25,7 @@ func SeeLog(err error, log string) error {
 }
 
 func logOf(step Step, err error) string {
-	var l logged
-	if errors.As(err, &l) {
+	if l, ok := errors.AsType[logged](err); ok {
 		return l.log
 	}
 	return step.Log
