@@ -61,7 +61,7 @@ test-unit: ## Test what needs no service
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Vet, lint, and look whether what is generated is up to date
-	@for module in $(MODULES); do (cd $$module && go vet ./... && $(GOLANGCI) run --config $(CURDIR)/.golangci.yml ./...); done
+	@for module in $(MODULES); do (cd $$module && go vet ./... && $(GOLANGCI) run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...); done
 	@hack/generate.sh
 	@git diff --exit-code --stat -- api config || { echo "error: run 'make generated' and commit what it changes" >&2; exit 1; }
 
