@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,6 +63,33 @@ func TestUnknownOutcomeStaysUnknown(t *testing.T) {
 			require.Subset(t, got, eventIDs(event.Batch{Events: second}))
 		})
 	}
+}
+
+// A batch that may be in keeps its identity, even when the session has to take a
+// new producer id before the next try.
+func TestUnknownBatchKeepsItsIdentity(t *testing.T) {
+	cluster := newCluster(t)
+	p := newProducer(t, cluster.ListenAddrs())
+	cluster.Fault(
+		kfake.Fault{Keys: produceRequests, Err: kerr.RequestTimedOut}, // kfake appends all the same
+		kfake.Fault{Keys: produceRequests, Err: kerr.OutOfOrderSequenceNumber},
+	)
+	batch := event.Batch{Events: []event.Event{{ID: "once", Key: []byte("k")}}}
+	requirePublished(t, p, batch)
+	require.Equal(t, []string{"once"}, ids(consume(t, cluster.ListenAddrs(), fleetTopic)))
+}
+
+// A refusal of the record says nothing about an earlier try that may have passed.
+func TestRefusalAfterUnknownIsUnknown(t *testing.T) {
+	cluster := newCluster(t)
+	p := newProducer(t, cluster.ListenAddrs())
+	cluster.Fault(
+		kfake.Fault{Keys: produceRequests, Err: kerr.RequestTimedOut},
+		kfake.Fault{Keys: produceRequests, Err: kerr.InvalidRecord},
+	)
+	outcomes, err := publishSoon(t, p, event.Batch{Events: []event.Event{{ID: "once", Key: []byte("k")}}})
+	requireProblem(t, publish.BrokerFailed, err)
+	requireAll(t, event.Unknown, outcomes)
 }
 
 // The cluster says clearly that it has not appended: nothing was handed over.
@@ -255,9 +283,11 @@ func TestSlowBroker(t *testing.T) {
 	cluster := newCluster(t)
 	p := newProducer(t, cluster.ListenAddrs(), func(c *publish.Config) { c.RequestTimeout = soon })
 	requirePublished(t, p, numbered(1))
-	release := make(chan struct{})
+	slow := make(chan struct{})
+	release := sync.OnceFunc(func() { close(slow) })
+	defer release()
 	cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
-		cluster.SleepControl(func() { <-release })
+		cluster.SleepControl(func() { <-slow })
 		return nil, nil, false
 	})
 	// One key, so that only the first mebibyte is handed over in the first round.
@@ -272,7 +302,7 @@ func TestSlowBroker(t *testing.T) {
 	unknown := count(outcomes, event.Unknown)
 	require.Positive(t, unknown)
 	requireAll(t, event.Unsent, outcomes[unknown:])
-	close(release)
+	release()
 
 	requirePublished(t, p, numbered(1))
 	for _, id := range ids(consume(t, cluster.ListenAddrs(), fleetTopic)) {

@@ -6,6 +6,7 @@ import (
 	"log"
 	"net"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,8 @@ func TestFrozenLink(t *testing.T) {
 	requirePublished(t, p, numbered(1))
 
 	proxy.freeze()
+	thaw := sync.OnceFunc(proxy.thaw)
+	defer thaw()
 	for name, send := range map[string]func(time.Time) error{
 		"publish": func(deadline time.Time) error {
 			outcomes, err := p.Publish(t.Context(), numbered(500), deadline)
@@ -80,7 +83,7 @@ func TestFrozenLink(t *testing.T) {
 		requireProblem(t, publish.Unreachable, send(deadline))
 		require.WithinDuration(t, deadline, time.Now(), 2*time.Second, name)
 	}
-	proxy.thaw()
+	thaw()
 	requirePublished(t, p, numbered(10))
 }
 
