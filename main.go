@@ -5,6 +5,10 @@ package main
 import (
 	"os"
 
+	// The image has no certificates of a system: without these, VerifyFull
+	// would accept no public authority. A system's own go before them.
+	_ "golang.org/x/crypto/x509roots/fallback"
+
 	"github.com/relayfleet/relayfleet/cmd"
 )
 
