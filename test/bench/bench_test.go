@@ -36,6 +36,10 @@ const (
 	patience = time.Minute
 )
 
+// serverSettings are those of a server whose memory is meant for its tables: the
+// default of 128 MB is less than the outbox, and would measure the disk.
+var serverSettings = map[string]string{"shared_buffers": "2GB", "max_wal_size": "4GB"}
+
 var plan = load.Plan{Keys: 10_000, PayloadBytes: 512}
 
 // table is a preloaded outbox in a database of its own, on a server of its own:
@@ -50,7 +54,7 @@ type table struct {
 func newTable(b *testing.B) table {
 	b.Helper()
 	ctx := b.Context()
-	server := postgres.StartForTest(b, postgres.Options{})
+	server := postgres.StartForTest(b, postgres.Options{Settings: serverSettings})
 	require.NoError(b, server.CreateRole(ctx, role))
 	require.NoError(b, server.CreateDatabase(ctx, "shop", "postgres"))
 	pool, err := pgxpool.New(ctx, server.URL("shop", "postgres"))
@@ -191,11 +195,16 @@ func (t table) drainIntoNothing(b *testing.B) {
 	db, err := outbox.Open(outbox.Config{URIFile: t.uriFile, CAFile: t.caFile})
 	require.NoError(b, err)
 	defer db.Close()
+	var claims, settles mean
 	r := relay.New(relay.Config{
 		Store: rows.New(db, t.tables.Outbox(), lease), Publishers: []relay.Publisher{instant{}},
 		CheckDatabase: func(ctx context.Context) error { return schema.Check(ctx, db, t.tables.Outbox()) },
 		CheckBroker:   func(context.Context) error { return nil },
 		BatchSize:     batchSize,
+		Events: relay.Events{
+			Claimed: func(_ event.Batch, took time.Duration) { claims.add(took) },
+			Settled: func(_ event.Batch, _ event.Settled, took time.Duration) { settles.add(took) },
+		},
 	})
 	ctx, stop := context.WithCancel(b.Context())
 	ended := make(chan struct{})
@@ -206,6 +215,20 @@ func (t table) drainIntoNothing(b *testing.B) {
 	stop()
 	<-ended
 	report(b, t.rate(b), used)
+	b.ReportMetric(claims.milliseconds(), "ms/claim")
+	b.ReportMetric(settles.milliseconds(), "ms/settle")
+}
+
+// mean is that of durations that one goroutine adds.
+type mean struct {
+	sum   time.Duration
+	count int
+}
+
+func (m *mean) add(d time.Duration) { m.sum, m.count = m.sum+d, m.count+1 }
+
+func (m *mean) milliseconds() float64 {
+	return m.sum.Seconds() * 1000 / float64(max(1, m.count))
 }
 
 func ownProcessorTime(b *testing.B) time.Duration {
