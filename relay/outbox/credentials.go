@@ -238,10 +238,11 @@ func (c Config) setSession(parsed *pgx.ConnConfig) {
 		// always know: it keeps the plan of a day on which the table was small,
 		// or believes in statistics from before a burst, and then reads all of
 		// the table, or all that is due, for a claim of a few rows.
-		"enable_seqscan":   "off",
-		"enable_sort":      "off",
-		"enable_hashjoin":  "off",
-		"enable_mergejoin": "off",
+		"enable_seqscan":    "off",
+		"enable_bitmapscan": "off",
+		"enable_sort":       "off",
+		"enable_hashjoin":   "off",
+		"enable_mergejoin":  "off",
 		// Results are read by a relay that may be stopped in the middle: a
 		// server that cannot get rid of one must not hold locks or a snapshot
 		// for ever.

@@ -50,8 +50,8 @@
 // keep their due time, because their age goes on. Rows that were handed over
 // without an answer keep their claim, and get back the attempt only. A renewal
 // makes a living lease begin anew; it never revives one that has ended. All of
-// them work on sorted sets of keys, so that two of them never lock the same
-// rows in a different order. Of rows that were refused the store looks once at
+// them work on sets and look the rows up in the order of their keys, so that two
+// of them never lock the same rows in a different order. Of rows that were refused the store looks once at
 // what they are now and counts why: already recorded by us, moved on by a
 // consumer, or not ours any more.
 //

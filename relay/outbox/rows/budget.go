@@ -61,7 +61,6 @@ func (s *Store) giveBack(ctx context.Context, conn *pgxpool.Conn, b event.Batch,
 		return nil
 	}
 	c := newClaim(rows)
-	ids, generations := c.keys(c.byID)
-	_, err := conn.Exec(ctx, s.statements.release, pgtype.UUID{Bytes: b.Token, Valid: true}, ids, generations, false)
+	_, err := conn.Exec(ctx, s.statements.release, pgtype.UUID{Bytes: b.Token, Valid: true}, c.ids, c.generations, false)
 	return err
 }

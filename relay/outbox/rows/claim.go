@@ -22,9 +22,6 @@ import (
 type claim struct {
 	ids, generations []int64
 	attempts         []int32
-	// byID are the indexes of the events in the order of their ids, in which
-	// every statement has to list them.
-	byID []int
 }
 
 // claimed is what the claim's statement says of a row.
@@ -148,12 +145,10 @@ func newToken() (token [16]byte) {
 
 func newClaim(rows []claimed) *claim {
 	c := &claim{}
-	for i, row := range rows {
+	for _, row := range rows {
 		c.ids = append(c.ids, row.id)
 		c.generations = append(c.generations, row.generation)
 		c.attempts = append(c.attempts, row.attempts)
-		c.byID = append(c.byID, i)
 	}
-	slices.SortFunc(c.byID, func(a, b int) int { return cmp.Compare(c.ids[a], c.ids[b]) })
 	return c
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/relayfleet/relayfleet/relay/outbox/rows"
 )
 
-func newStore(t *testing.T, d database.Database) *rows.Store {
+func newStore(t testing.TB, d database.Database) *rows.Store {
 	t.Helper()
 	return rows.New(d.Open(t), d.Table, outboxtest.Lease)
 }
@@ -93,8 +93,8 @@ func TestTheInstantAtWhichALeaseEnds(t *testing.T) {
 		args      []any
 	}{
 		{"settle_sent", nil},
-		{"settle_retry", []any{[]int64{0}, []string{""}}},
-		{"settle_failed", []any{[]string{""}}},
+		{"settle_retry", []any{map[int64]int64{1: 0}, map[int64]string{1: ""}}},
+		{"settle_failed", []any{map[int64]string{1: ""}}},
 		{"release", []any{true}},
 		{"uncharge", []any{[]int32{1}}},
 		{"renew", []any{time.Minute}},

@@ -1,11 +1,8 @@
 package rows_test
 
 import (
-	"io"
-	"net"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,85 +18,13 @@ import (
 // patience is how long a condition may take on a busy machine.
 const patience = 30 * time.Second
 
-// proxy stands between a relay and the server and can lose the server's answers.
-type proxy struct {
-	listener net.Listener
-	server   string
-
-	mu    sync.Mutex
-	mute  bool
-	conns []net.Conn
-}
-
-func newProxy(t *testing.T, server string) *proxy {
-	t.Helper()
-	var config net.ListenConfig
-	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	p := &proxy{listener: listener, server: server}
-	t.Cleanup(func() { _ = listener.Close(); p.cut() })
-	go p.serve()
-	return p
-}
-
-func (p *proxy) serve() {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("tcp", p.server)
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		p.mu.Lock()
-		p.conns = append(p.conns, client, server)
-		p.mu.Unlock()
-		go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
-		go func() { _, _ = io.Copy(answers{p, client}, server); _ = client.Close() }()
-	}
-}
-
-// answers are what the server says; a mute proxy swallows it.
-type answers struct {
-	proxy  *proxy
-	client net.Conn
-}
-
-func (a answers) Write(data []byte) (int, error) {
-	a.proxy.mu.Lock()
-	mute := a.proxy.mute
-	a.proxy.mu.Unlock()
-	if mute {
-		return len(data), nil
-	}
-	return a.client.Write(data)
-}
-
-func (p *proxy) setMute(mute bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.mute = mute
-}
-
-// cut breaks all connections.
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, conn := range p.conns {
-		_ = conn.Close()
-	}
-	p.conns = nil
-}
-
 // A claim whose answer is lost has happened. It costs no attempt and no lease.
 func TestClaimWhoseAnswerIsLost(t *testing.T) {
 	direct := database.New(t)
 	d := direct
 	d.URIFile = filepath.Join(t.TempDir(), "uri")
-	p := newProxy(t, database.Server.Address())
-	d.WriteURI(t, strings.Replace(d.URI(d.Role), database.Server.Address(), p.listener.Addr().String(), 1))
+	p := database.NewProxy(t, "127.0.0.1")
+	d.WriteURI(t, strings.Replace(d.URI(d.Role), database.Server.Address(), p.Address(), 1))
 	store := newStore(t, d)
 	require.Empty(t, claim(t, store, 10).Events, "the statements are prepared now")
 	others := newStore(t, direct)
@@ -107,7 +32,7 @@ func TestClaimWhoseAnswerIsLost(t *testing.T) {
 	theirs := claim(t, others, 1)
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) SELECT gen_random_uuid() FROM generate_series(1, 3)")
 
-	p.setMute(true)
+	p.SetMute(true)
 	failed := make(chan error, 1)
 	go func() {
 		_, err := store.Claim(t.Context(), 10)
@@ -116,12 +41,12 @@ func TestClaimWhoseAnswerIsLost(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return database.Query[int64](t, d.Owner, "SELECT count(*) FROM outbox WHERE status = 'INPROGRESS'") == 4
 	}, patience, 10*time.Millisecond)
-	p.cut()
+	p.Cut()
 	err := <-failed
 	require.Error(t, err)
 	require.Equal(t, outbox.Unreachable, outbox.Classify(err).Code)
 
-	p.setMute(false)
+	p.SetMute(false)
 	batch := claim(t, store, 10)
 	require.Len(t, batch.Events, 3)
 	require.Equal(t, 1, batch.Events[0].Attempts)

@@ -14,7 +14,7 @@ import (
 
 // Statements over the same rows lock them in the order of their keys, in
 // whatever order a batch has its events.
-func TestSortedKeysDoNotDeadlock(t *testing.T) {
+func TestOverlapsInAnyOrderDoNotDeadlock(t *testing.T) {
 	const events, rounds = 2000, 30
 	d := database.New(t)
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) SELECT gen_random_uuid() FROM generate_series(1, $1::int)", events)

@@ -43,9 +43,9 @@ func (s *Store) read(ctx context.Context, conn *pgxpool.Conn, b *event.Batch, ro
 func (s *Store) readChunk(
 	ctx context.Context, conn *pgxpool.Conn, token [16]byte, rows []claimed, now time.Time,
 ) ([]event.Event, error) {
-	ids := make([]int64, len(rows))
+	ids, places := make([]int64, len(rows)), make(map[int64]int, len(rows))
 	for i, row := range rows {
-		ids[i] = row.id
+		ids[i], places[row.id] = row.id, i
 	}
 	events := make([]event.Event, len(rows))
 	found, err := conn.Query(ctx, s.statements.read, ids, pgtype.UUID{Bytes: token, Valid: true})
@@ -53,18 +53,19 @@ func (s *Store) readChunk(
 		return nil, err
 	}
 	var (
-		place         int64
-		id            pgtype.UUID
+		id            int64
+		identity      pgtype.UUID
 		topic         pgtype.Text
 		key           pgtype.Text
 		payload, head []byte
 		created       time.Time
 	)
-	_, err = pgx.ForEachRow(found, []any{&place, &id, &topic, &key, &payload, &head, &created}, func() error {
-		row := rows[place-1]
+	_, err = pgx.ForEachRow(found, []any{&id, &identity, &topic, &key, &payload, &head, &created}, func() error {
+		place := places[id]
+		row := rows[place]
 		headers, invalid := parseHeaders(head)
-		events[place-1] = event.Event{
-			ID: id.String(), Row: strconv.FormatInt(row.id, 10),
+		events[place] = event.Event{
+			ID: identity.String(), Row: strconv.FormatInt(row.id, 10),
 			Topic: topic.String, Key: keyBytes(key), Payload: payload, Headers: headers, Invalid: invalid,
 			CreatedAt: created, Attempts: int(row.attempts), Age: max(0, now.Sub(created)),
 		}

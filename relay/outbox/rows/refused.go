@@ -17,7 +17,7 @@ type change struct {
 	// count says as what n changed rows are counted.
 	count func(n int) event.Settled
 	// already tells whether a refused row looks as this statement leaves it.
-	already func(s state, attempts int32) bool
+	already func(refusedRow) bool
 }
 
 // change runs a statement and finds out why rows were refused. Nothing is ever
@@ -49,36 +49,48 @@ func (s *Store) change(ctx context.Context, token [16]byte, c *claim, rows []int
 
 // state is how a refused row looks now.
 type state struct {
-	ID            int64
-	Status        string
-	OwnGeneration bool
-	OwnToken      bool
-	NoToken       bool
-	Attempts      int32
+	ID         int64
+	Status     string
+	Generation int64
+	Token      pgtype.UUID
+	Attempts   int32
 }
 
-func (s state) isOurs() bool { return s.OwnGeneration && s.OwnToken }
+// refusedRow is a refused row beside the claim that wanted it.
+type refusedRow struct {
+	now        state
+	token      [16]byte
+	generation int64
+	attempts   int32
+}
+
+func (r refusedRow) isOurs() bool {
+	return r.now.Generation == r.generation && r.now.Token.Valid && r.now.Token.Bytes == r.token
+}
 
 // isReleased: only the claim's owner makes a row READY without a new generation.
-func (s state) isReleased(int32) bool { return s.Status == "READY" && s.OwnGeneration && s.NoToken }
+func (r refusedRow) isReleased() bool {
+	return r.now.Status == "READY" && r.now.Generation == r.generation && !r.now.Token.Valid
+}
 
 // ended makes the question whether this very claim has left a row with a status.
-func ended(status string) func(state, int32) bool {
-	return func(s state, _ int32) bool { return s.Status == status && s.isOurs() }
+func ended(status string) func(refusedRow) bool {
+	return func(r refusedRow) bool { return r.now.Status == status && r.isOurs() }
 }
 
 // explain reads refused rows once and counts them by kind. A row that is gone
 // is stale.
 func (s *Store) explain(ctx context.Context, token [16]byte, c *claim, refused []int, do change) (event.Settled, error) {
-	states, err := s.states(ctx, token, c, refused)
+	states, err := s.states(ctx, c, refused)
 	if err != nil {
 		return event.Settled{}, err
 	}
 	var settled event.Settled
 	for _, row := range refused {
-		found, there := states[c.ids[row]]
+		now, there := states[c.ids[row]]
+		found := refusedRow{now, token, c.generations[row], c.attempts[row]}
 		switch {
-		case there && do.already(found, c.attempts[row]):
+		case there && do.already(found):
 			settled.AlreadyMine++
 		case there && found.isOvertaken():
 			settled.Overtaken++
@@ -90,15 +102,15 @@ func (s *Store) explain(ctx context.Context, token [16]byte, c *claim, refused [
 }
 
 // isOvertaken: a consumer moved a row that was still ours to a status of its own.
-func (s state) isOvertaken() bool {
-	switch s.Status {
+func (r refusedRow) isOvertaken() bool {
+	switch r.now.Status {
 	case "READY", "INPROGRESS", "SENT", "FAILED":
 		return false
 	}
-	return s.isOurs()
+	return r.isOurs()
 }
 
-func (s *Store) states(ctx context.Context, token [16]byte, c *claim, rows []int) (map[int64]state, error) {
+func (s *Store) states(ctx context.Context, c *claim, rows []int) (map[int64]state, error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -106,8 +118,8 @@ func (s *Store) states(ctx context.Context, token [16]byte, c *claim, rows []int
 	defer conn.Release()
 	ctx, cancel := context.WithTimeout(ctx, s.patience())
 	defer cancel()
-	ids, generations := c.keys(rows)
-	found, err := conn.Query(ctx, s.statements.refused, pgtype.UUID{Bytes: token, Valid: true}, ids, generations)
+	ids, _ := c.keys(rows)
+	found, err := conn.Query(ctx, s.statements.refused, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -35,10 +35,10 @@ func (c *claim) keys(rows []int) (ids, generations []int64) {
 	return ids, generations
 }
 
-// chosen are the rows of which keep is true, in the order of their ids.
+// chosen are the rows of which keep is true.
 func (c *claim) chosen(keep func(row int) bool) []int {
-	rows := make([]int, 0, len(c.byID))
-	for _, row := range c.byID {
+	rows := make([]int, 0, len(c.ids))
+	for row := range c.ids {
 		if keep(row) {
 			rows = append(rows, row)
 		}
@@ -62,7 +62,7 @@ func (s *Store) Settle(ctx context.Context, b event.Batch, settlements []event.S
 	var settled event.Settled
 	for _, action := range []event.Action{event.Sent, event.Retry, event.Fail} {
 		rows := c.chosen(func(row int) bool { return settlements[row].Action == action })
-		done, err := s.change(ctx, b.Token, c, rows, s.settlement(action, rows, settlements))
+		done, err := s.change(ctx, b.Token, c, rows, s.settlement(action, c, rows, settlements))
 		if err != nil {
 			return settled, s.failed("settle", err)
 		}
@@ -72,16 +72,16 @@ func (s *Store) Settle(ctx context.Context, b event.Batch, settlements []event.S
 }
 
 // settlement is the statement that records an action.
-func (s *Store) settlement(action event.Action, rows []int, settlements []event.Settlement) change {
+func (s *Store) settlement(action event.Action, c *claim, rows []int, settlements []event.Settlement) change {
 	switch action {
 	case event.Retry:
 		return change{
-			sql: s.statements.settleRetry, args: []any{delays(rows, settlements), reasons(rows, settlements)},
-			count: func(n int) event.Settled { return event.Settled{Retried: n} }, already: state.isReleased,
+			sql: s.statements.settleRetry, args: []any{c.delays(rows, settlements), c.reasons(rows, settlements)},
+			count: func(n int) event.Settled { return event.Settled{Retried: n} }, already: refusedRow.isReleased,
 		}
 	case event.Fail:
 		return change{
-			sql: s.statements.settleFailed, args: []any{reasons(rows, settlements)},
+			sql: s.statements.settleFailed, args: []any{c.reasons(rows, settlements)},
 			count: func(n int) event.Settled { return event.Settled{Failed: n} }, already: ended("FAILED"),
 		}
 	case event.Sent, event.Leave:
@@ -92,19 +92,19 @@ func (s *Store) settlement(action event.Action, rows []int, settlements []event.
 	}
 }
 
-// delays are in microseconds, the unit of PostgreSQL's intervals.
-func delays(rows []int, settlements []event.Settlement) []int64 {
-	values := make([]int64, len(rows))
-	for i, row := range rows {
-		values[i] = max(0, settlements[row].Delay.Microseconds())
+// delays are by id, in microseconds, the unit of PostgreSQL's intervals.
+func (c *claim) delays(rows []int, settlements []event.Settlement) map[int64]int64 {
+	values := make(map[int64]int64, len(rows))
+	for _, row := range rows {
+		values[c.ids[row]] = max(0, settlements[row].Delay.Microseconds())
 	}
 	return values
 }
 
-func reasons(rows []int, settlements []event.Settlement) []string {
-	values := make([]string, len(rows))
-	for i, row := range rows {
-		values[i] = storable(settlements[row].Reason)
+func (c *claim) reasons(rows []int, settlements []event.Settlement) map[int64]string {
+	values := make(map[int64]string, len(rows))
+	for _, row := range rows {
+		values[c.ids[row]] = storable(settlements[row].Reason)
 	}
 	return values
 }
@@ -158,11 +158,11 @@ func (s *Store) giving(cause event.ReleaseCause, c *claim, rows []int) change {
 		}
 		return change{
 			sql: s.statements.uncharge, args: []any{attempts}, count: count,
-			already: func(st state, charged int32) bool { return st.isOurs() && st.Attempts < charged },
+			already: func(r refusedRow) bool { return r.isOurs() && r.now.Attempts < r.attempts },
 		}
 	}
 	dueNow := cause == event.Stopping
-	return change{sql: s.statements.release, args: []any{dueNow}, count: count, already: state.isReleased}
+	return change{sql: s.statements.release, args: []any{dueNow}, count: count, already: refusedRow.isReleased}
 }
 
 // Renew makes the leases of b begin anew, and says per event whether it is
@@ -175,8 +175,8 @@ func (s *Store) Renew(ctx context.Context, b event.Batch) ([]bool, error) {
 	if len(b.Events) == 0 {
 		return nil, nil
 	}
-	ids, generations := c.keys(c.byID)
-	renewed, err := s.ids(ctx, s.statements.renew, pgtype.UUID{Bytes: b.Token, Valid: true}, ids, generations, s.lease)
+	token := pgtype.UUID{Bytes: b.Token, Valid: true}
+	renewed, err := s.ids(ctx, s.statements.renew, token, c.ids, c.generations, s.lease)
 	if err != nil {
 		return nil, s.failed("renew", err)
 	}

@@ -65,10 +65,10 @@ type Database struct {
 }
 
 // New makes a database with an outbox of the default name.
-func New(t *testing.T) Database { return NewNamed(t, outbox.Table{Schema: "public", Name: "outbox"}) }
+func New(t testing.TB) Database { return NewNamed(t, outbox.Table{Schema: "public", Name: "outbox"}) }
 
 // NewNamed makes a database with an outbox of that name.
-func NewNamed(t *testing.T, table outbox.Table) Database {
+func NewNamed(t testing.TB, table outbox.Table) Database {
 	t.Helper()
 	d := NewEmpty(t, table)
 	Exec(t, d.Owner, schema.DDL(table)+schema.Grants(table, d.Role))
@@ -76,7 +76,7 @@ func NewNamed(t *testing.T, table outbox.Table) Database {
 }
 
 // NewEmpty makes a database that has the table's schema and no table.
-func NewEmpty(t *testing.T, table outbox.Table) Database {
+func NewEmpty(t testing.TB, table outbox.Table) Database {
 	t.Helper()
 	name := "t" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	d := Database{Name: name, Role: "relay_" + name, Table: table, URIFile: filepath.Join(t.TempDir(), "uri")}
@@ -95,13 +95,13 @@ func (d Database) URI(role string) string {
 }
 
 // WriteURI replaces the content of URIFile.
-func (d Database) WriteURI(t *testing.T, uri string) {
+func (d Database) WriteURI(t testing.TB, uri string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(d.URIFile, []byte(uri+"\n"), 0o600))
 }
 
 // Connect opens a connection of a role that ends with the test.
-func (d Database) Connect(t *testing.T, role string) *pgx.Conn {
+func (d Database) Connect(t testing.TB, role string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), Server.URL(d.Name, role))
 	require.NoError(t, err)
@@ -115,10 +115,10 @@ func (d Database) Config() outbox.Config {
 }
 
 // Open opens it as the relay does, until the test ends.
-func (d Database) Open(t *testing.T) *outbox.DB { return Open(t, d.Config()) }
+func (d Database) Open(t testing.TB) *outbox.DB { return Open(t, d.Config()) }
 
 // Open opens a database until the test ends.
-func Open(t *testing.T, config outbox.Config) *outbox.DB {
+func Open(t testing.TB, config outbox.Config) *outbox.DB {
 	t.Helper()
 	db, err := outbox.Open(config)
 	require.NoError(t, err)
@@ -127,14 +127,14 @@ func Open(t *testing.T, config outbox.Config) *outbox.DB {
 }
 
 // Exec runs statements.
-func Exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+func Exec(t testing.TB, conn *pgx.Conn, sql string, args ...any) {
 	t.Helper()
 	_, err := conn.Exec(t.Context(), sql, args...)
 	require.NoError(t, err)
 }
 
 // Query returns the only value of the only row.
-func Query[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) T {
+func Query[T any](t testing.TB, conn *pgx.Conn, sql string, args ...any) T {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), sql, args...)
 	require.NoError(t, err)

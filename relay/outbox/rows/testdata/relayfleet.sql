@@ -59,10 +59,10 @@ SELECT pg_catalog.statement_timestamp(),
        END;
 
 -- read
-SELECT c.place, o.event_id, o.topic, o.key, o.payload, o.headers, o.created_at
-FROM ROWS FROM (unnest($1::pg_catalog.int8[])) WITH ORDINALITY AS c (id, place)
-JOIN "public"."outbox" AS o ON o.id OPERATOR(pg_catalog.=) c.id
-WHERE o.claim_token OPERATOR(pg_catalog.=) $2::pg_catalog.uuid;
+SELECT o.id, o.event_id, o.topic, o.key, o.payload, o.headers, o.created_at
+FROM "public"."outbox" AS o
+WHERE o.id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[])
+  AND o.claim_token OPERATOR(pg_catalog.=) $2::pg_catalog.uuid;
 
 -- recover
 UPDATE "public"."outbox" AS o
@@ -78,24 +78,20 @@ WHERE o.status OPERATOR(pg_catalog.=) ANY ('{READY,INPROGRESS}')
   AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- refused
-SELECT c.id,
-       o.status,
-       o.generation OPERATOR(pg_catalog.=) c.generation AS own_generation,
-       COALESCE(o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid, false) AS own_token,
-       o.claim_token IS NULL AS no_token,
-       o.attempts
-FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
-JOIN "public"."outbox" AS o ON o.id OPERATOR(pg_catalog.=) c.id;
+SELECT o.id, o.status, o.generation, o.claim_token, o.attempts
+FROM "public"."outbox" AS o
+WHERE o.id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[]);
 
 -- release
 UPDATE "public"."outbox" AS o
 SET status = 'READY', lease_until = NULL, claim_token = NULL,
     attempts = GREATEST(o.attempts OPERATOR(pg_catalog.-) 1, 0),
     next_attempt_at = CASE WHEN $4::pg_catalog.bool THEN pg_catalog.statement_timestamp() ELSE o.next_attempt_at END
-FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
-WHERE o.id OPERATOR(pg_catalog.=) c.id
+WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
+  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+      )) IS TRUE
   AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.generation OPERATOR(pg_catalog.=) c.generation
   AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
   AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
 RETURNING o.id;
@@ -103,35 +99,40 @@ RETURNING o.id;
 -- renew
 UPDATE "public"."outbox" AS o
 SET lease_until = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) $4::pg_catalog.interval
-FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
-WHERE o.id OPERATOR(pg_catalog.=) c.id
+WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
+  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+      )) IS TRUE
   AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.generation OPERATOR(pg_catalog.=) c.generation
   AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
   AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
 RETURNING o.id;
 
 -- settle_failed
 UPDATE "public"."outbox" AS o
-SET status = 'FAILED', lease_until = NULL, failed_at = pg_catalog.statement_timestamp(), last_error = c.reason
-FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[], $4::pg_catalog.text[]) AS c (id, generation, reason)
-WHERE o.id OPERATOR(pg_catalog.=) c.id
+SET status = 'FAILED', lease_until = NULL, failed_at = pg_catalog.statement_timestamp(),
+    last_error = $4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o.id::pg_catalog.text
+WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
+  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+      )) IS TRUE
   AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.generation OPERATOR(pg_catalog.=) c.generation
   AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
   AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
 RETURNING o.id;
 
 -- settle_retry
 UPDATE "public"."outbox" AS o
-SET status = 'READY', lease_until = NULL, claim_token = NULL, last_error = c.reason,
-    next_attempt_at = pg_catalog.clock_timestamp()
-        OPERATOR(pg_catalog.+) (c.delay OPERATOR(pg_catalog.*) '1 microsecond'::pg_catalog.interval)
-FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[], $4::pg_catalog.int8[], $5::pg_catalog.text[])
-    AS c (id, generation, delay, reason)
-WHERE o.id OPERATOR(pg_catalog.=) c.id
+SET status = 'READY', lease_until = NULL, claim_token = NULL,
+    last_error = $5::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o.id::pg_catalog.text,
+    next_attempt_at = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) (
+        ($4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o.id::pg_catalog.text)::pg_catalog.float8
+        OPERATOR(pg_catalog.*) '1 microsecond'::pg_catalog.interval)
+WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
+  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+      )) IS TRUE
   AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.generation OPERATOR(pg_catalog.=) c.generation
   AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
   AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
 RETURNING o.id;
@@ -139,10 +140,11 @@ RETURNING o.id;
 -- settle_sent
 UPDATE "public"."outbox" AS o
 SET status = 'SENT', lease_until = NULL, sent_at = pg_catalog.statement_timestamp()
-FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
-WHERE o.id OPERATOR(pg_catalog.=) c.id
+WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
+  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+      )) IS TRUE
   AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.generation OPERATOR(pg_catalog.=) c.generation
   AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
   AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
 RETURNING o.id;
@@ -150,13 +152,14 @@ RETURNING o.id;
 -- uncharge
 UPDATE "public"."outbox" AS o
 SET attempts = o.attempts OPERATOR(pg_catalog.-) 1
-FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[], $4::pg_catalog.int4[]) AS c (id, generation, attempts)
-WHERE o.id OPERATOR(pg_catalog.=) c.id
+WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
+  AND ((o.id, o.generation, o.attempts) OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation, c.attempts
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[], $4::pg_catalog.int4[]) AS c (id, generation, attempts)
+      )) IS TRUE
   AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.generation OPERATOR(pg_catalog.=) c.generation
   AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
   AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-  AND o.attempts OPERATOR(pg_catalog.=) c.attempts
   AND o.attempts OPERATOR(pg_catalog.>) 0
 RETURNING o.id;
 
