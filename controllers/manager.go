@@ -139,10 +139,12 @@ func addOutboxRelays(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.Add(poller); err != nil {
 		return fmt.Errorf("add the poller: %w", err)
 	}
-	// The poller reads pods from the cache, and no watch of the controller
-	// would have started theirs.
-	if _, err := m.GetCache().GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false)); err != nil {
-		return fmt.Errorf("watch pods: %w", err)
+	// The poller reads these from the cache, whether or not the controller has
+	// begun to watch them.
+	for _, object := range []client.Object{&v1alpha1.OutboxRelay{}, &corev1.Pod{}} {
+		if _, err := m.GetCache().GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("watch what the poller reads: %w", err)
+		}
 	}
 	r := &OutboxRelayReconciler{
 		client:  m.GetClient(),

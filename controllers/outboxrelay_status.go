@@ -310,6 +310,7 @@ func (s *scope) set(status *v1alpha1.OutboxRelayStatus, condition string, value 
 
 // tell records an event for what has changed between two statuses, and only then.
 func (r *OutboxRelayReconciler) tell(relay *v1alpha1.OutboxRelay, before, after v1alpha1.OutboxRelayStatus) {
+	told := map[string]bool{}
 	for _, condition := range []string{
 		v1alpha1.ConditionDatabaseReachable, v1alpha1.ConditionSchemaValid, v1alpha1.ConditionBrokerReachable,
 		v1alpha1.ConditionBacklogKnown,
@@ -319,22 +320,30 @@ func (r *OutboxRelayReconciler) tell(relay *v1alpha1.OutboxRelay, before, after 
 		wasBad := was != nil && was.Status == metav1.ConditionFalse
 		switch {
 		case now.Status == metav1.ConditionFalse && !(wasBad && was.Reason == now.Reason):
+			told[now.Reason] = true
 			r.events.Eventf(relay, nil, corev1.EventTypeWarning, now.Reason, "Check", "%s", now.Message)
 		case now.Status == metav1.ConditionTrue && wasBad:
 			r.events.Eventf(relay, nil, corev1.EventTypeNormal, now.Reason, "Check", "%s: %s", condition, now.Message)
 		}
 	}
+	// A report that stalls the resource has just been told of.
 	stalled := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionStalled)
-	if stalled != nil && !meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionStalled) {
+	if stalled != nil && !told[stalled.Reason] && !meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionStalled) {
 		r.events.Eventf(relay, nil, corev1.EventTypeWarning, stalled.Reason, "Reconcile", "%s", stalled.Message)
 	}
-	if from, to, changed := scaled(before, after); changed {
-		action := "ScaleUp"
-		if to < from {
-			action = "ScaleDown"
-		}
-		r.events.Eventf(relay, nil, corev1.EventTypeNormal, after.Scaling.Reason, action, "%s", after.Scaling.Message)
+	r.tellSize(relay, before, after)
+}
+
+func (r *OutboxRelayReconciler) tellSize(relay *v1alpha1.OutboxRelay, before, after v1alpha1.OutboxRelayStatus) {
+	from, to, changed := scaled(before, after)
+	if !changed {
+		return
 	}
+	action := "ScaleUp"
+	if to < from {
+		action = "ScaleDown"
+	}
+	r.events.Eventf(relay, nil, corev1.EventTypeNormal, after.Scaling.Reason, action, "%s", after.Scaling.Message)
 }
 
 func scaled(before, after v1alpha1.OutboxRelayStatus) (from, to int32, changed bool) {

@@ -31,7 +31,8 @@ func worthWriting(before, after v1alpha1.OutboxRelayStatus, sinceWrite time.Dura
 	if sinceWrite >= heartbeat {
 		return !equality.Semantic.DeepEqual(before, after)
 	}
-	return sinceWrite >= stepInterval && (relaysMoved(before, after) || backlogMoved(before.Backlog, after.Backlog))
+	return sinceWrite >= stepInterval &&
+		(relaysMoved(before, after) || reasonMoved(before.Scaling, after.Scaling) || backlogMoved(before.Backlog, after.Backlog))
 }
 
 // withoutNumbers is what of a status is said at once: all but what moves by itself.
@@ -39,8 +40,9 @@ func withoutNumbers(status v1alpha1.OutboxRelayStatus) v1alpha1.OutboxRelayStatu
 	s := *status.DeepCopy()
 	s.Replicas, s.ReadyReplicas, s.Backlog = nil, nil, nil
 	if s.Scaling != nil {
-		// The sentence has numbers in it; it is as new as the last write.
-		s.Scaling.Message = ""
+		// Only another size is a decision; why it stays may change at every
+		// report. The sentence is as new as the last write.
+		s.Scaling.Reason, s.Scaling.Message, s.Scaling.RecommendedReplicas = "", "", nil
 	}
 	return s
 }
@@ -59,6 +61,10 @@ func settled(before, after v1alpha1.OutboxRelayStatus) bool {
 func relaysMoved(before, after v1alpha1.OutboxRelayStatus) bool {
 	return !equality.Semantic.DeepEqual(before.Replicas, after.Replicas) ||
 		!equality.Semantic.DeepEqual(before.ReadyReplicas, after.ReadyReplicas)
+}
+
+func reasonMoved(before, after *v1alpha1.ScalingStatus) bool {
+	return before != nil && after != nil && before.Reason != after.Reason
 }
 
 func backlogMoved(before, after *v1alpha1.BacklogStatus) bool {

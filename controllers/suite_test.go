@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -19,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,6 +41,9 @@ import (
 // patience bounds every wait; nothing is expected to take this long.
 const patience = 60 * time.Second
 
+// pause is between two looks of a wait.
+const pause = 50 * time.Millisecond
+
 var (
 	// admin may do everything; it stands for users and for Kubernetes' own
 	// controllers, which a bare API server does not have.
@@ -53,6 +58,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "These tests need kube-apiserver and etcd: run `make test`, "+
 			"or set KUBEBUILDER_ASSETS to a folder that holds both.")
 		os.Exit(1)
+	}
+	// The tests wait for polls most of the time, so many of them fit together.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
 	}
 	ctrllog.SetLogger(logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	code, err := runSuite(m)
@@ -176,9 +186,14 @@ func (w *world) startOperator(change ...func(*Options)) (stop func()) {
 type relays struct {
 	mu      sync.Mutex
 	reports map[string]func() (report.Report, error)
+	// asked counts the questions.
+	asked atomic.Int64
 }
 
+func (r *relays) nobody() (report.Report, error) { return report.Report{}, backlog.ErrUnreachable }
+
 func (r *relays) Read(_ context.Context, address string) (report.Report, error) {
+	defer r.asked.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	answer, known := r.reports[address]
@@ -235,7 +250,7 @@ func (w *world) deployment() *appsv1.Deployment {
 func (w *world) wait(what string, condition func(*v1alpha1.OutboxRelay) bool) *v1alpha1.OutboxRelay {
 	w.Helper()
 	var last *v1alpha1.OutboxRelay
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
 		if last = w.get(); condition(last) {
 			return last
 		}
@@ -328,6 +343,10 @@ func (w *world) kstatus() status.Status {
 	result, err := status.Compute(u)
 	require.NoError(w, err)
 	return result.Status
+}
+
+func resourceList(memory string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
 }
 
 func sampleFiles(t *testing.T) []string {

@@ -1,0 +1,194 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/relayfleet/relayfleet/api/v1alpha1"
+)
+
+// invalid objects are a valid one and one change; the message has to say what to
+// write instead.
+func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	long := strings.Repeat("a", 64)
+	set := func(value any, path ...string) func(map[string]any) {
+		return func(o map[string]any) {
+			if value == nil {
+				unstructured.RemoveNestedField(o, path...)
+				return
+			}
+			require.NoError(t, unstructured.SetNestedField(o, value, path...))
+		}
+	}
+	both := func(changes ...func(map[string]any)) func(map[string]any) {
+		return func(o map[string]any) {
+			for _, change := range changes {
+				change(o)
+			}
+		}
+	}
+	spec := func(value any, path ...string) func(map[string]any) {
+		return set(value, append([]string{"spec"}, path...)...)
+	}
+	uri := []string{"database", "uriFrom", "secretKeyRef"}
+	for name, tc := range map[string]struct {
+		change func(map[string]any)
+		want   string
+	}{
+		"name too long":     {set(strings.Repeat("a", 51), "metadata", "name"), "use at most 50 characters"},
+		"name with a dot":   {set("a.b", "metadata", "name"), "'-' in place of '.'"},
+		"no table":          {spec(nil, "table"), "write exactly one of table"},
+		"table twice":       {spec(map[string]any{"schema": "a", "name": "b"}, "tableRef"), "write exactly one of table"},
+		"upper case table":  {spec("public.Outbox", "table"), "any other name goes into tableRef"},
+		"table of 3 parts":  {spec("a.b.c", "table"), "write schema.table or table"},
+		"table name long":   {spec(long, "table"), "each at most 63 long"},
+		"table injection":   {spec("outbox; drop table x", "table"), "write schema.table or table"},
+		"tableRef no name":  {both(spec(nil, "table"), spec(map[string]any{"schema": "a"}, "tableRef")), "spec.tableRef.name: Required value"},
+		"tableRef too long": {both(spec(nil, "table"), spec(map[string]any{"schema": "a", "name": long}, "tableRef")), "may not be more than 63"},
+		"no topic":          {spec(nil, "topic"), "spec.topic: Required value"},
+		"topic with space":  {spec("orders events", "topic"), "write a Kafka topic name"},
+		"topic of dots":     {spec("..", "topic"), "write a Kafka topic name"},
+		"topic too long":    {spec(strings.Repeat("a", 250), "topic"), "may not be more than 249"},
+		"lease too short":   {spec(int64(4), "leaseDurationSeconds"), "greater than or equal to 5"},
+		"lease too long":    {spec(int64(3601), "leaseDurationSeconds"), "less than or equal to 3600"},
+		"no batch":          {spec(int64(0), "batchSize"), "greater than or equal to 1"},
+		"batch too large":   {spec(int64(10001), "batchSize"), "less than or equal to 10000"},
+		"batch as text":     {spec("many", "batchSize"), "must be of type integer"},
+		"no database":       {spec(nil, "database"), "spec.database: Required value"},
+		"no secret name":    {spec(nil, append(uri, "name")...), "secretKeyRef.name: Required value"},
+		"no secret key":     {spec(nil, append(uri, "key")...), "secretKeyRef.key: Required value"},
+		"secret elsewhere":  {spec("other/secret", append(uri, "name")...), "write the name of an object in this namespace"},
+		"key is a path":     {spec("../uri", append(uri, "key")...), "write a key of the object's data"},
+		"key of dots":       {spec("..uri", append(uri, "key")...), "not starting with two dots"},
+		"tls mode of libpq": {spec("verify-full", "database", "tls", "mode"), `supported values: "VerifyFull", "VerifyCA", "Require", "Disable"`},
+		"ca without check": {
+			both(spec("Require", "database", "tls", "mode"),
+				spec(map[string]any{"secretKeyRef": map[string]any{"name": "ca", "key": "ca.crt"}}, "database", "tls", "caFrom")),
+			"write mode VerifyFull or VerifyCA, or leave caFrom out",
+		},
+		"ca from nowhere": {spec(map[string]any{}, "database", "tls", "caFrom"), "write exactly one of secretKeyRef and configMapKeyRef"},
+		"ca from both": {
+			spec(map[string]any{
+				"secretKeyRef":    map[string]any{"name": "ca", "key": "ca.crt"},
+				"configMapKeyRef": map[string]any{"name": "ca", "key": "ca.crt"},
+			}, "database", "tls", "caFrom"), "write exactly one of secretKeyRef and configMapKeyRef",
+		},
+		"no broker":               {spec(nil, "kafka"), "spec.kafka: Required value"},
+		"empty broker list":       {spec([]any{}, "kafka", "bootstrapServers"), "should have at least 1 items"},
+		"broker without port":     {spec([]any{"kafka"}, "kafka", "bootstrapServers"), "write host:port, such as kafka:9092"},
+		"broker with scheme":      {spec([]any{"kafka://kafka:9092"}, "kafka", "bootstrapServers"), "without a scheme"},
+		"broker port too high":    {spec([]any{"kafka:65536"}, "kafka", "bootstrapServers"), "write host:port"},
+		"brokers in one string":   {spec([]any{"a:9092,b:9092"}, "kafka", "bootstrapServers"), "write host:port"},
+		"no attempts":             {spec(int64(0), "retry", "maxAttempts"), "greater than or equal to 1"},
+		"back-off falls":          {spec(map[string]any{"backoffSeconds": int64(10), "maxBackoffSeconds": int64(9)}, "retry"), "must not be less than backoffSeconds"},
+		"back-off under default":  {spec(int64(4), "retry", "maxBackoffSeconds"), "backoffSeconds (5 when unset)"},
+		"negative age":            {spec(int64(-1), "retry", "maxAgeSeconds"), "greater than or equal to 0"},
+		"no relays":               {spec(int64(0), "scaling", "minReplicas"), "greater than or equal to 1"},
+		"too many relays":         {spec(int64(101), "scaling", "maxReplicas"), "less than or equal to 100"},
+		"minimum over maximum":    {spec(map[string]any{"minReplicas": int64(3), "maxReplicas": int64(2)}, "scaling"), "maxReplicas (10 when unset) must not be less"},
+		"minimum over default":    {spec(int64(11), "scaling", "minReplicas"), "maxReplicas (10 when unset) must not be less"},
+		"no target":               {spec(int64(0), "scaling", "targetBacklogAgeSeconds"), "greater than or equal to 1"},
+		"down window too short":   {spec(int64(9), "scaling", "scaleDownWindowSeconds"), "greater than or equal to 10"},
+		"up window too long":      {spec(int64(3601), "scaling", "scaleUpWindowSeconds"), "less than or equal to 3600"},
+		"negative cooldown":       {spec(int64(-1), "scaling", "cooldownSeconds"), "greater than or equal to 0"},
+		"image with a space":      {spec("a b", "image"), "write an image reference without spaces"},
+		"quantity that is none":   {spec("lots", "pod", "resources", "limits", "memory"), "spec.pod.resources.limits.memory"},
+		"field that is not there": {spec(int64(3), "replicas"), `unknown field "spec.replicas"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			object := unstructuredOf(t, w.outbox())
+			tc.change(object.Object)
+			err := admin.Create(t.Context(), object, client.FieldValidation(metav1.FieldValidationStrict))
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+}
+
+func unstructuredOf(t *testing.T, o *v1alpha1.OutboxRelay) *unstructured.Unstructured {
+	t.Helper()
+	data, err := yaml.Marshal(o)
+	require.NoError(t, err)
+	object := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal(data, &object.Object))
+	object.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("OutboxRelay"))
+	unstructured.RemoveNestedField(object.Object, "status")
+	return object
+}
+
+// A tool that compares what is stored with what was written must see no
+// difference, also after the operator has worked on it.
+func TestASampleReadBackIsWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	for _, file := range sampleFiles(t) {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.startOperator()
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			var written unstructured.Unstructured
+			require.NoError(t, yaml.Unmarshal(data, &written))
+			written.SetNamespace(w.namespace)
+			object := written.DeepCopy()
+			require.NoError(t, admin.Create(t.Context(), object, client.FieldValidation(metav1.FieldValidationStrict)))
+			require.Eventually(t, func() bool {
+				var read v1alpha1.OutboxRelay
+				require.NoError(t, admin.Get(context.Background(), client.ObjectKeyFromObject(&written), &read))
+				return read.Status.ObservedGeneration == 1
+			}, patience, pause)
+			require.NoError(t, admin.Get(t.Context(), client.ObjectKeyFromObject(&written), object))
+			require.JSONEq(t, specOf(t, &written), specOf(t, object))
+			require.EqualValues(t, 1, object.GetGeneration())
+		})
+	}
+}
+
+func specOf(t *testing.T, object *unstructured.Unstructured) string {
+	t.Helper()
+	data, err := json.Marshal(object.Object["spec"])
+	require.NoError(t, err)
+	return string(data)
+}
+
+func TestTheCRDIsSmallEnoughForKubectlApply(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../config/install/crd/outbox.relayfleet.io_outboxrelays.yaml")
+	require.NoError(t, err)
+	require.Less(t, len(data), 200<<10)
+}
+
+// The operator of every test runs with the generated roles. They have no verb on
+// Secrets.
+func TestTheOperatorReadsNoSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "orders-db-app"}}
+	w.create(secret)
+	as, err := client.New(operator, client.Options{Scheme: admin.Scheme()})
+	require.NoError(t, err)
+	for verb, do := range map[string]func() error{
+		"get":    func() error { return as.Get(t.Context(), client.ObjectKeyFromObject(secret), &corev1.Secret{}) },
+		"list":   func() error { return as.List(t.Context(), &corev1.SecretList{}, client.InNamespace(w.namespace)) },
+		"update": func() error { return as.Update(t.Context(), secret.DeepCopy()) },
+		"delete": func() error { return as.Delete(t.Context(), secret.DeepCopy()) },
+		"create": func() error {
+			return as.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x"}})
+		},
+	} {
+		require.ErrorContains(t, do(), "forbidden", fmt.Sprintf("%s of a Secret", verb))
+	}
+}
