@@ -27,6 +27,9 @@ type track struct {
 	// desired is the size that was decided last; 0 is none yet.
 	desired int32
 	history scaling.History
+	// templateGeneration is the Deployment's generation when its template last
+	// changed: later ones only changed the size.
+	templateGeneration int64
 
 	// status is what was written last, and statusVersion the resource's version
 	// after that: the cache may still show an older one.

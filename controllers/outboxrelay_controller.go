@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -222,6 +223,9 @@ func (r *OutboxRelayReconciler) applyDeployment(ctx context.Context, s *scope) e
 	var deployment appsv1.Deployment
 	if err := r.applier.apply(ctx, s.relay, resources.Deployment(s.relay, fleet), &deployment); err != nil {
 		return err
+	}
+	if s.deployment == nil || !equality.Semantic.DeepEqual(s.deployment.Spec.Template, deployment.Spec.Template) {
+		s.track.templateGeneration = deployment.Generation
 	}
 	s.deployment = &deployment
 	return nil

@@ -197,8 +197,7 @@ func silence(failure error) string {
 }
 
 func (s *scope) setStalled(status *v1alpha1.OutboxRelayStatus) {
-	var blocked *blockedError
-	if errors.As(s.problem, &blocked) {
+	if blocked, ok := errors.AsType[*blockedError](s.problem); ok {
 		s.set(status, v1alpha1.ConditionStalled, metav1.ConditionTrue, blocked.reason, blocked.message)
 		return
 	}
@@ -223,21 +222,21 @@ func (s *scope) setReconciling(status *v1alpha1.OutboxRelayStatus) {
 		set(waiting.reason, waiting.message)
 	case s.problem != nil:
 		set(reasonRetrying, "the last pass failed and is tried again: see the operator's log")
-	case !isRolledOut(s.deployment):
+	case !isRolledOut(s.deployment, s.track.templateGeneration):
 		set(reasonRolloutInProgress, "the relays are being replaced by ones of the current template")
 	default:
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
 	}
 }
 
-// isRolledOut does not ask whether the size is reached: a change of size is no
-// change of what the user wants.
-func isRolledOut(deployment *appsv1.Deployment) bool {
+// isRolledOut does not ask whether the size is reached, or even noticed: a
+// change of size is no change of what the user wants.
+func isRolledOut(deployment *appsv1.Deployment, templateGeneration int64) bool {
 	if deployment == nil {
 		return false
 	}
 	status := deployment.Status
-	return status.ObservedGeneration >= deployment.Generation && status.UpdatedReplicas > 0 &&
+	return status.ObservedGeneration >= templateGeneration && status.UpdatedReplicas > 0 &&
 		status.UpdatedReplicas >= status.Replicas
 }
 
@@ -319,7 +318,7 @@ func (r *OutboxRelayReconciler) tell(relay *v1alpha1.OutboxRelay, before, after 
 		was := meta.FindStatusCondition(before.Conditions, condition)
 		wasBad := was != nil && was.Status == metav1.ConditionFalse
 		switch {
-		case now.Status == metav1.ConditionFalse && !(wasBad && was.Reason == now.Reason):
+		case now.Status == metav1.ConditionFalse && (!wasBad || was.Reason != now.Reason):
 			told[now.Reason] = true
 			r.events.Eventf(relay, nil, corev1.EventTypeWarning, now.Reason, "Check", "%s", now.Message)
 		case now.Status == metav1.ConditionTrue && wasBad:

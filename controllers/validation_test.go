@@ -189,6 +189,6 @@ func TestTheOperatorReadsNoSecret(t *testing.T) {
 			return as.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x"}})
 		},
 	} {
-		require.ErrorContains(t, do(), "forbidden", fmt.Sprintf("%s of a Secret", verb))
+		require.ErrorContains(t, do(), "forbidden", "%s of a Secret", verb)
 	}
 }

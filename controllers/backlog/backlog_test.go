@@ -73,7 +73,7 @@ func TestASilentRelayIsGivenUp(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer listener.Close() //nolint:errcheck // The test is over.
+	defer listener.Close()
 	start := time.Now()
 	_, err = NewHTTPReader().Read(t.Context(), listener.Addr().String())
 	require.ErrorIs(t, err, ErrUnreachable)

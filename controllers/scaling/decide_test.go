@@ -49,11 +49,13 @@ func TestDecide(t *testing.T) {
 		want    Decision
 	}{
 		"the first decision is the minimum": {
-			Sample{}, History{},
+			Sample{},
+			History{},
 			Decision{Desired: 1, Recommended: 1, Reason: WithinBounds, Message: "from 0 to 1 relays: minimum 1, maximum 10"},
 		},
 		"a size above the maximum is brought down even when nothing is known": {
-			Sample{Current: 40}, History{},
+			Sample{Current: 40},
+			History{},
 			Decision{Desired: 10, Recommended: 10, Reason: WithinBounds, Message: "from 40 to 10 relays: minimum 1, maximum 10"},
 		},
 		"over the target for the window doubles": {
@@ -113,10 +115,18 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"a database outage holds, and says so although there is no sample": {
-			with(sample(2, high), func(s *Sample) { s.Database, s.Backlog = Unavailable, nil }), History{},
+			with(sample(2, high), func(s *Sample) { s.Database, s.Backlog = Unavailable, nil }),
+			History{},
 			Decision{
 				Desired: 2, Recommended: 2, Reason: DatabaseUnavailable,
 				Message: "no relay can use the database: 2 relays stay, more could not help",
+			},
+		},
+		"a look from before the last change holds": {
+			sample(2, high), scaledAgo(seen(high, 45*time.Second), 0),
+			Decision{
+				Desired: 2, Recommended: 2, Reason: Stabilizing,
+				Message: "no relay has looked at the table since the last change: 2 relays stay",
 			},
 		},
 		"no sample holds": {
@@ -148,7 +158,8 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"a young memory does not shrink": {
-			sample(8, low), History{Since: noon.Add(-60 * time.Second), Points: seen(low, 60*time.Second).Points},
+			sample(8, low),
+			History{Since: noon.Add(-60 * time.Second), Points: seen(low, 60*time.Second).Points},
 			Decision{
 				Desired: 8, Recommended: 8, Reason: HistoryIncomplete,
 				Message: "oldest eligible row 2 s, under 30 % of the target of 30 s for 60 s of 300 s: 8 relays stay",

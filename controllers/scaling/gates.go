@@ -8,6 +8,7 @@ var gates = []gate{
 	databaseUnavailable, // a relay that cannot claim is not too few relays
 	brokerUnavailable,   // nor is one that cannot publish
 	sampleUnavailable,   // what is unknown is not zero
+	sampleOutdated,      // one look at the table is worth one step
 	relaysNotReady,      // no second step before the first has had its effect
 }
 
@@ -17,6 +18,13 @@ func sampleUnavailable(in input) (verdict, bool) {
 	}
 	return in.hold(SampleUnavailable, "no relay has reported the backlog in the last %s: %d relays stay",
 		seconds(in.policy.MaxSampleAge), in.current), true
+}
+
+func sampleOutdated(in input) (verdict, bool) {
+	if in.sample.Backlog.At.After(in.history.LastScale) {
+		return verdict{}, false
+	}
+	return in.hold(Stabilizing, "no relay has looked at the table since the last change: %d relays stay", in.current), true
 }
 
 func databaseUnavailable(in input) (verdict, bool) {
