@@ -47,7 +47,7 @@ func runRelay(ctx context.Context, f relayFlags) error {
 	}
 	log := newLog(f.verbose).With("fleet", s.Fleet.Namespace+"/"+s.Fleet.Name)
 	tracker := relay.NewTracker(identity(s), s.BatchSize)
-	opened, err := relay.Open(s, relay.Options{
+	opened, err := relay.Open(s, relay.Options{ //nolint:contextcheck // Opening connects nowhere; Run has the context.
 		Name:   os.Getenv("POD_NAME"),
 		Grace:  f.grace,
 		Events: relay.Tee(tracker.Events(), relay.Logs(log)),

@@ -17,11 +17,11 @@ import (
 
 // trouble makes of a healthy report one with the code, as a relay says it: what
 // comes after the trouble could not be looked at.
-func database(code report.Code, slots ...string) func(*report.Report) {
+func database(code report.Code) func(*report.Report) {
 	return func(r *report.Report) {
 		unchecked := report.Health{Code: report.Unchecked}
 		r.State, r.Backlog = report.Waiting, nil
-		r.Database, r.Schema, r.Broker = report.Health{Code: code, Slots: slots}, unchecked, unchecked
+		r.Database, r.Schema, r.Broker = report.Health{Code: code}, unchecked, unchecked
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -28,9 +29,9 @@ func TestAReportIsRead(t *testing.T) {
 	t.Parallel()
 	want := report.Report{Version: report.Version, Namespace: "shop", Resource: "r", Pod: "p", State: report.Running}
 	got, err := NewHTTPReader().Read(t.Context(), serve(t, func(w http.ResponseWriter, r *http.Request) {
-		require.Equal(t, report.Path, r.URL.Path)
+		assert.Equal(t, report.Path, r.URL.Path)
 		data, err := report.Encode(want)
-		require.NoError(t, err)
+		assert.NoError(t, err)
 		_, _ = w.Write(data)
 	}))
 	require.NoError(t, err)

@@ -40,8 +40,7 @@ func command() *cobra.Command {
 		&cobra.Command{
 			Use: "prepare", Short: "List what this machine has, and install what is missing", Args: cobra.NoArgs,
 			RunE: func(c *cobra.Command, _ []string) error {
-				_, err := prepare(c.Context(), c.OutOrStdout())
-				return err
+				return prepare(c.Context(), c.OutOrStdout())
 			},
 		},
 		&cobra.Command{
@@ -53,7 +52,7 @@ func command() *cobra.Command {
 }
 
 // prepare says what was found before anything takes long.
-func prepare(ctx context.Context, w io.Writer) (machine.Found, error) {
+func prepare(ctx context.Context, w io.Writer) error {
 	found := machine.Look(ctx)
 	if !found.Has("Java") || !found.Has("Maven") {
 		if len(found.Packages()) == 0 || !found.MayInstall() {
@@ -62,12 +61,12 @@ func prepare(ctx context.Context, w io.Writer) (machine.Found, error) {
 	}
 	fmt.Fprintln(w, "Found on this machine:")
 	found.Print(w)
-	return found, found.Install(ctx, w, stage.InstallPackages(w))
+	return found.Install(ctx, w, stage.InstallPackages(w))
 }
 
 func demo(ctx context.Context, w io.Writer) error {
 	began := time.Now()
-	if _, err := prepare(ctx, w); err != nil {
+	if err := prepare(ctx, w); err != nil {
 		return err
 	}
 	s, err := stage.Up(ctx, w)

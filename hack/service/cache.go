@@ -46,7 +46,7 @@ func Cached(ctx context.Context, name string, fill func(ctx context.Context, dir
 		return "", fmt.Errorf("make %s: %w", dir, err)
 	}
 	defer unlock()
-	defer os.RemoveAll(partial)
+	defer func() { _ = os.RemoveAll(partial) }() // The next try clears it too.
 	if exists(dir) {
 		return dir, nil
 	}
@@ -113,7 +113,7 @@ func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
 func waitForLock(ctx context.Context, f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil || !(errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR)) {
+		if err == nil || (!errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR)) {
 			return err
 		}
 		if err := Sleep(ctx, 100*time.Millisecond); err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -194,10 +195,10 @@ func (c Config) tls(host string, roots *x509.CertPool) *tls.Config {
 	case TLSDisable:
 		return nil
 	case TLSRequire:
-		settings.InsecureSkipVerify = true //nolint:gosec // It is what the mode says.
+		settings.InsecureSkipVerify = true
 	case TLSVerifyCA:
 		// The library checks host name and chain together or neither; the chain is checked here.
-		settings.InsecureSkipVerify = true //nolint:gosec // See VerifyConnection.
+		settings.InsecureSkipVerify = true
 		settings.VerifyConnection = func(state tls.ConnectionState) error { return verifyChain(state, roots) }
 	case TLSVerifyFull:
 	}
@@ -228,28 +229,28 @@ func (c Config) setSession(parsed *pgx.ConnConfig) {
 		return
 	}
 	parsed.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-	for name, value := range map[string]string{
+	// The statements are written for one plan each: keys looked up one by
+	// one, and the queue read in its index's order. The planner does not
+	// always know: it keeps the plan of a day on which the table was small,
+	// or believes in statistics from before a burst, and then reads all of
+	// the table, or all that is due, for a claim of a few rows.
+	// Results are read by a relay that may be stopped in the middle: a
+	// server that cannot get rid of one must not hold locks or a snapshot
+	// for ever.
+	maps.Copy(parsed.RuntimeParams, map[string]string{
 		"statement_timeout":                   milliseconds(c.StatementTimeout),
 		"lock_timeout":                        milliseconds(c.LockTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(c.StatementTimeout),
 		"default_transaction_isolation":       "read committed",
-		// The statements are written for one plan each: keys looked up one by
-		// one, and the queue read in its index's order. The planner does not
-		// always know: it keeps the plan of a day on which the table was small,
-		// or believes in statistics from before a burst, and then reads all of
-		// the table, or all that is due, for a claim of a few rows.
+
 		"enable_seqscan":    "off",
 		"enable_bitmapscan": "off",
 		"enable_sort":       "off",
 		"enable_hashjoin":   "off",
 		"enable_mergejoin":  "off",
-		// Results are read by a relay that may be stopped in the middle: a
-		// server that cannot get rid of one must not hold locks or a snapshot
-		// for ever.
+
 		"tcp_user_timeout": milliseconds(c.StatementTimeout),
-	} {
-		parsed.RuntimeParams[name] = value
-	}
+	})
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

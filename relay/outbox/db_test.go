@@ -93,7 +93,7 @@ func TestPasswordIsRotated(t *testing.T) {
 	before := sessionOf()
 	super, err := database.Server.Connect(t.Context(), d.Name)
 	require.NoError(t, err)
-	defer super.Close(t.Context()) //nolint:errcheck // The test is over.
+	defer super.Close(t.Context())
 	database.Exec(t, super, "ALTER ROLE "+d.Role+" PASSWORD 'rotated'")
 	require.NoError(t, db.Refresh(t.Context()))
 	require.Equal(t, before, sessionOf(), "nothing has changed in the files yet")

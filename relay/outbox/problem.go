@@ -65,8 +65,7 @@ func Classify(err error) *Problem {
 	if err == nil {
 		return nil
 	}
-	var problem *Problem
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*Problem](err); ok {
 		return &Problem{Code: problem.Code, Slots: problem.Slots, Err: err}
 	}
 	return &Problem{Code: code(err), Err: withoutConfig(err)}
@@ -76,8 +75,7 @@ func Classify(err error) *Problem {
 // it carries the whole configuration, password included, for those who print
 // an error's fields.
 func withoutConfig(err error) error {
-	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) {
+	if connect, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return connect.Unwrap()
 	}
 	return err

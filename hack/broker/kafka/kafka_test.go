@@ -37,8 +37,10 @@ func TestThreeBrokersReplicate(t *testing.T) {
 		t.Skip("takes three JVMs; SLOW=1 runs it")
 	}
 	c := kafka.StartForTest(t, kafka.Options{Count: 3})
-	require.NoError(t, c.Admin().CreateTopic(t.Context(), admin.Topic{Name: "orders", Partitions: 1, Replicas: 3,
-		Config: map[string]string{"min.insync.replicas": "3"}}))
+	require.NoError(t, c.Admin().CreateTopic(t.Context(), admin.Topic{
+		Name: "orders", Partitions: 1, Replicas: 3,
+		Config: map[string]string{"min.insync.replicas": "3"},
+	}))
 	produce(t, c, "orders", "first")
 	partitions, err := c.Admin().DescribeTopic("orders")
 	require.NoError(t, err)

@@ -44,8 +44,10 @@ func TestNothingOutlivesAKilledTest(t *testing.T) {
 	require.ErrorIs(t, err, service.ErrNotFound)
 
 	// A killed virtual machine cleans up nothing, so what it unpacked has to be where Remove finds it.
-	require.NoError(t, c.Admin().CreateTopic(t.Context(), admin.Topic{Name: "packed", Partitions: 1, Replicas: 1,
-		Config: map[string]string{"compression.type": "lz4"}}))
+	require.NoError(t, c.Admin().CreateTopic(t.Context(), admin.Topic{
+		Name: "packed", Partitions: 1, Replicas: 1,
+		Config: map[string]string{"compression.type": "lz4"},
+	}))
 	produce(t, c, "packed", "first")
 	unpacked, err := filepath.Glob(filepath.Join(c.Dir(), "tmp", "*lz4*"))
 	require.NoError(t, err)

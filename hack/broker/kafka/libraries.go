@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoJava says that Kafka cannot be fetched or run here; the embedded broker can stand in for it.
-var ErrNoJava = errors.New("Kafka needs Java (Debian: default-jre-headless) and Maven (Debian: maven)") //nolint:staticcheck // Kafka is a name.
+var ErrNoJava = errors.New("Kafka needs Java (Debian: default-jre-headless) and Maven (Debian: maven)")
 
 //go:embed pom.xml
 var pom []byte

@@ -163,7 +163,7 @@ func (s *Server) initdb(ctx context.Context, options Options, bin string) error 
 	if err := writeOwned(password, []byte(s.state.Passwords[superuser]), user); err != nil {
 		return err
 	}
-	defer os.Remove(password)
+	defer func() { _ = os.Remove(password) }() // The folder goes with the server.
 	args := []string{
 		filepath.Join(bin, "initdb"), "--pgdata", s.dataDir(), "--username", superuser, "--pwfile", password,
 		"--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C",

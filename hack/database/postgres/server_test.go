@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/x509"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -131,7 +130,7 @@ func TestTLSIsVerifiedAndRequired(t *testing.T) {
 		config.TLSConfig.RootCAs.AppendCertsFromPEM(other.PEM())
 		_, err = pgx.ConnectConfig(t.Context(), config)
 		var unknown x509.UnknownAuthorityError
-		require.True(t, errors.As(err, &unknown), "%v", err)
+		require.ErrorAs(t, err, &unknown, "%v", err)
 	})
 	t.Run("only the named hosts are valid", func(t *testing.T) {
 		for host, valid := range map[string]bool{"db.example": true, "10.244.0.1": true, "10.250.0.2": true, "elsewhere.example": false} {

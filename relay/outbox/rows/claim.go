@@ -127,8 +127,7 @@ func scanClaimed(row pgx.CollectableRow) (claimed, error) {
 // error that the server gave means that it has undone the claim, unless it
 // ended the session, which it may do after a commit.
 func maybeCommitted(err error) bool {
-	var server *pgconn.PgError
-	if errors.As(err, &server) {
+	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return server.SeverityUnlocalized != "ERROR" && server.Severity != "ERROR"
 	}
 	return !pgconn.SafeToRetry(err)

@@ -52,20 +52,24 @@ func TestFindings(t *testing.T) {
 			"ALTER TABLE outbox DROP COLUMN last_error, DROP COLUMN claim_token",
 			"ALTER TABLE outbox ADD COLUMN last_error text, ADD COLUMN claim_token uuid; " +
 				"GRANT UPDATE (last_error, claim_token) ON outbox TO PUBLIC",
-			outbox.ColumnsMissing, []string{"claim_token", "last_error"},
+			outbox.ColumnsMissing,
+			[]string{"claim_token", "last_error"},
 		},
 		"columns mistyped": {
 			"ALTER TABLE outbox ALTER attempts TYPE bigint, ALTER sent_at TYPE timestamp",
 			"ALTER TABLE outbox ALTER attempts TYPE integer, ALTER sent_at TYPE timestamptz",
-			outbox.ColumnsMistyped, []string{"attempts", "sent_at"},
+			outbox.ColumnsMistyped,
+			[]string{"attempts", "sent_at"},
 		},
 		"no grant to write": {
 			"REVOKE UPDATE (status, lease_until) ON outbox FROM %role", "GRANT UPDATE ON outbox TO %role",
-			outbox.PermissionDenied, []string{"status", "lease_until"},
+			outbox.PermissionDenied,
+			[]string{"status", "lease_until"},
 		},
 		"no grant on the schema": {
 			"REVOKE USAGE ON SCHEMA public FROM %role, PUBLIC", "GRANT USAGE ON SCHEMA public TO %role",
-			outbox.PermissionDenied, []string{
+			outbox.PermissionDenied,
+			[]string{
 				"id", "event_id", "topic", "key", "payload", "headers", "status", "generation", "claim_token", "attempts",
 				"lease_until", "next_attempt_at", "created_at", "sent_at", "failed_at", "last_error",
 			},
@@ -75,7 +79,7 @@ func TestFindings(t *testing.T) {
 			d := database.New(t)
 			super, err := database.Server.Connect(t.Context(), d.Name)
 			require.NoError(t, err)
-			defer super.Close(t.Context()) //nolint:errcheck // The test is over.
+			defer super.Close(t.Context())
 			db := d.Open(t)
 			database.Exec(t, super, strings.ReplaceAll(test.harm, "%role", d.Role))
 			requireProblem(t, schema.Check(t.Context(), db, d.Table), test.code, test.slots...)

@@ -1,0 +1,81 @@
+package controllers
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/relayfleet/relayfleet/controllers/scaling"
+)
+
+// The reference has a line for every field of the CRD, and none for others.
+func TestTheReferenceHasEveryField(t *testing.T) {
+	t.Parallel()
+	crd, err := os.ReadFile("../config/install/crd/outbox.relayfleet.io_outboxrelays.yaml")
+	require.NoError(t, err)
+	var definition apiextensionsv1.CustomResourceDefinition
+	require.NoError(t, yaml.UnmarshalStrict(crd, &definition))
+	schema := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
+	for _, part := range []string{"spec", "status"} {
+		want := fieldsOf(schema.Properties[part], "")
+		require.ElementsMatch(t, want, documented(t, part), part)
+	}
+}
+
+func fieldsOf(schema apiextensionsv1.JSONSchemaProps, prefix string) []string {
+	var fields []string
+	for name, property := range schema.Properties {
+		fields = append(fields, prefix+name)
+		fields = append(fields, fieldsOf(property, prefix+name+".")...)
+	}
+	return fields
+}
+
+func reference(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../docs/reference/fields.md")
+	require.NoError(t, err)
+	return string(data)
+}
+
+func documented(t *testing.T, part string) []string {
+	t.Helper()
+	_, section, found := strings.Cut(reference(t), "\n## "+part+"\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n##")
+	var fields []string
+	for line := range strings.Lines(section) {
+		if name, isField := strings.CutPrefix(line, "| `"); isField {
+			name, _, _ = strings.Cut(name, "`")
+			fields = append(fields, name)
+		}
+	}
+	return fields
+}
+
+func TestTheReferenceHasEveryReason(t *testing.T) {
+	t.Parallel()
+	text := reference(t)
+	for _, reason := range []scaling.Reason{
+		scaling.SampleUnavailable, scaling.BrokerUnavailable, scaling.DatabaseUnavailable, scaling.RelaysNotReady,
+		scaling.Cooldown, scaling.HistoryIncomplete, scaling.Stabilizing, scaling.WithinTarget,
+		scaling.BacklogOverTarget, scaling.BacklogLow, scaling.WithinBounds,
+	} {
+		require.Contains(t, text, "| "+string(reason)+" |")
+	}
+	for code, a := range databaseAdvice {
+		require.Contains(t, text, a.reason, code)
+	}
+	for code, a := range schemaAdvice {
+		require.Contains(t, text, a.reason, code)
+	}
+	for code, a := range brokerAdvice {
+		if !strings.HasPrefix(a.reason, "BrokerCredentials") { // No field gives the broker credentials yet.
+			require.Contains(t, text, a.reason, code)
+		}
+	}
+}
