@@ -158,11 +158,14 @@ func newWorld(t *testing.T) *world {
 
 // startOperator runs an operator until the returned function is called, or the
 // test ends.
-func (w *world) startOperator() (stop func()) {
+func (w *world) startOperator(change ...func(*Options)) (stop func()) {
 	w.Helper()
 	options := Options{
 		PollInterval: backlog.MinInterval, RelayImage: "relayfleet:test", Workers: 2, Namespaces: []string{w.namespace},
 		ProbeAddress: "0", MetricsAddress: "0", Reader: w.relays, SkipNameValidation: true,
+	}
+	for _, c := range change {
+		c(&options)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m, err := NewManager(ctx, operator, options)
