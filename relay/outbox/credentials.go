@@ -24,27 +24,33 @@ type credentials struct{ uri, ca string }
 // readCredentials reads the files. The URI is allowed the newline that editors
 // and kubectl leave behind it.
 func (c Config) readCredentials() (credentials, error) {
-	uri, err := readFile("connection URI", c.URIFile)
+	uri, err := readFile(SlotURI, "connection URI", c.URIFile)
 	if err != nil {
 		return credentials{}, err
 	}
 	found := credentials{uri: uri}
 	if c.CAFile != "" {
-		if found.ca, err = readFile("CA certificates", c.CAFile); err != nil {
+		if found.ca, err = readFile(SlotCA, "CA certificates", c.CAFile); err != nil {
 			return credentials{}, err
 		}
 	}
 	return found, nil
 }
 
-func readFile(what, path string) (string, error) {
+// The slots of CredentialsMissing: which of the files it is about.
+const (
+	SlotURI = "uri"
+	SlotCA  = "ca"
+)
+
+func readFile(slot, what, path string) (string, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // The path is the operator's or the user's own choice.
 	if err != nil {
-		return "", &Problem{Code: CredentialsMissing, Err: fmt.Errorf("read %s: %w", what, err)}
+		return "", &Problem{Code: CredentialsMissing, Slots: []string{slot}, Err: fmt.Errorf("read %s: %w", what, err)}
 	}
 	content := string(bytes.TrimSpace(data))
 	if content == "" {
-		return "", &Problem{Code: CredentialsMissing, Err: fmt.Errorf("read %s: %s is empty", what, path)}
+		return "", &Problem{Code: CredentialsMissing, Slots: []string{slot}, Err: fmt.Errorf("read %s: %s is empty", what, path)}
 	}
 	return content, nil
 }
@@ -229,26 +235,24 @@ func (c Config) setSession(parsed *pgx.ConnConfig) {
 		return
 	}
 	parsed.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-	// The statements are written for one plan each: keys looked up one by
-	// one, and the queue read in its index's order. The planner does not
-	// always know: it keeps the plan of a day on which the table was small,
-	// or believes in statistics from before a burst, and then reads all of
-	// the table, or all that is due, for a claim of a few rows.
-	// Results are read by a relay that may be stopped in the middle: a
-	// server that cannot get rid of one must not hold locks or a snapshot
-	// for ever.
 	maps.Copy(parsed.RuntimeParams, map[string]string{
 		"statement_timeout":                   milliseconds(c.StatementTimeout),
 		"lock_timeout":                        milliseconds(c.LockTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(c.StatementTimeout),
 		"default_transaction_isolation":       "read committed",
-
+		// The statements are written for one plan each: keys looked up one by
+		// one, and the queue read in its index's order. The planner does not
+		// always know: it keeps the plan of a day on which the table was small,
+		// or believes in statistics from before a burst, and then reads all of
+		// the table, or all that is due, for a claim of a few rows.
 		"enable_seqscan":    "off",
 		"enable_bitmapscan": "off",
 		"enable_sort":       "off",
 		"enable_hashjoin":   "off",
 		"enable_mergejoin":  "off",
-
+		// Results are read by a relay that may be stopped in the middle: a
+		// server that cannot get rid of one must not hold locks or a snapshot
+		// for ever.
 		"tcp_user_timeout": milliseconds(c.StatementTimeout),
 	})
 }

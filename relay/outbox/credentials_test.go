@@ -89,3 +89,15 @@ func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 		require.Error(t, err, name)
 	}
 }
+
+func TestAMissingFileIsNamedByItsSlot(t *testing.T) {
+	dir := t.TempDir()
+	uri := filepath.Join(dir, "uri")
+	db, err := outbox.Open(outbox.Config{URIFile: uri, CAFile: filepath.Join(dir, "ca.crt")})
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	missing := func() []string { return outbox.Classify(db.Refresh(t.Context())).Slots }
+	require.Equal(t, []string{outbox.SlotURI}, missing())
+	require.NoError(t, os.WriteFile(uri, []byte("postgres://u:p@127.0.0.1:1/d"), 0o600))
+	require.Equal(t, []string{outbox.SlotCA}, missing())
+}

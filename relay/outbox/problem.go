@@ -50,7 +50,8 @@ const (
 type Problem struct {
 	// Code is one of the constants above.
 	Code string
-	// Slots name the columns that the code is about, as in the Relayfleet table.
+	// Slots name what the code is about: columns, as in the Relayfleet table, or
+	// files of credentials.
 	Slots []string
 	// Err is what happened, never nil.
 	Err error

@@ -62,7 +62,8 @@ const (
 // Health is what a relay knows of one thing that it depends on.
 type Health struct {
 	Code Code `json:"code"`
-	// Slots name the columns of the mapping that the code is about.
+	// Slots name what the code is about: columns of the mapping, or "uri" and "ca"
+	// for files of credentials.
 	Slots []string `json:"slots,omitempty"`
 	// ForSeconds is how long the code has been the same.
 	ForSeconds int64 `json:"forSeconds"`

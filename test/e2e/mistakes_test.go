@@ -64,7 +64,7 @@ spec:
   kafka: {bootstrapServers: [%[2]q]}
 `, mistakes, onStage.PodBrokers[0])))
 
-	awaitReason(t, "DatabaseReachable", "CredentialsMissing", `Secret "db-app"`, `key "uri"`)
+	awaitReason(t, "DatabaseReachable", "CredentialsMissing", `Secret "db-app" with key "uri" is missing`)
 	pods := relayPods(t)
 
 	require.NoError(t, kubectl.Apply(t.Context(), secrets(wrongPassword(t, database.PodURL), database.CA)))

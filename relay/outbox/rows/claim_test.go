@@ -29,8 +29,8 @@ func TestClaimReadsAllOfARow(t *testing.T) {
 	d := database.New(t)
 	database.Exec(t, d.Owner, `INSERT INTO outbox (event_id, topic, key, payload, headers, created_at) VALUES
 		('01890a5d-ac96-774b-bcce-b302099a8057', 'own', 'k', '\x00ff', '{"b": "2", "a": "1"}', clock_timestamp() - interval '1 hour'),
-		(gen_random_uuid(), NULL, '{}', clock_timestamp() + interval '1 hour'),
-		(gen_random_uuid(), NULL, '', '{"n": 1}', clock_timestamp())`)
+		(gen_random_uuid(), NULL, NULL, NULL, '{}', clock_timestamp() + interval '1 hour'),
+		(gen_random_uuid(), NULL, '', '', '{"n": 1}', clock_timestamp())`)
 	events := claim(t, newStore(t, d), 10).Events
 	require.Len(t, events, 3)
 
