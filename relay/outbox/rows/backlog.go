@@ -2,9 +2,9 @@ package rows
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/relayfleet/relayfleet/relay/event"
 )
@@ -27,18 +27,11 @@ func (s *Store) Backlog(ctx context.Context) (event.Backlog, error) {
 
 func scanBacklog(row pgx.Row) (event.Backlog, error) {
 	b := event.Backlog{Cap: backlogCap}
-	var eligible, unsent *time.Time
+	var eligible, unsent pgtype.Timestamptz
 	if err := row.Scan(&b.SampledAt, &eligible, &unsent, &b.Eligible, &b.InFlight, &b.ExpiredLeases, &b.Failed); err != nil {
 		return event.Backlog{}, err
 	}
-	b.OldestEligible = since(b.SampledAt, eligible)
-	b.OldestUnsent = since(b.SampledAt, unsent)
+	b.OldestEligible = age(b.SampledAt, eligible)
+	b.OldestUnsent = age(b.SampledAt, unsent)
 	return b, nil
-}
-
-func since(now time.Time, then *time.Time) time.Duration {
-	if then == nil {
-		return 0
-	}
-	return max(0, now.Sub(*then))
 }

@@ -119,8 +119,19 @@ var errOverClaimed = errors.New("the claim took too many rows")
 
 func scanClaimed(row pgx.CollectableRow) (claimed, error) {
 	var c claimed
-	err := row.Scan(&c.id, &c.generation, &c.attempts, &c.due, &c.reclaimed, &c.bytes)
+	var due pgtype.Timestamptz
+	err := row.Scan(&c.id, &c.generation, &c.attempts, &due, &c.reclaimed, &c.bytes)
+	c.due = finite(due)
 	return c, err
+}
+
+// finite is the zero time for NULL and for PostgreSQL's infinities: a row that
+// says -infinity is due like any other, and must not stop a batch.
+func finite(t pgtype.Timestamptz) time.Time {
+	if !t.Valid || t.InfinityModifier != pgtype.Finite {
+		return time.Time{}
+	}
+	return t.Time
 }
 
 // maybeCommitted tells whether a failed claim may hold rows all the same. An

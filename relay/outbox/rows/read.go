@@ -58,20 +58,31 @@ func (s *Store) readChunk(
 		topic         pgtype.Text
 		key           pgtype.Text
 		payload, head []byte
-		created       time.Time
+		created       pgtype.Timestamptz
 	)
 	_, err = pgx.ForEachRow(found, []any{&id, &identity, &topic, &key, &payload, &head, &created}, func() error {
 		place := places[id]
 		row := rows[place]
 		headers, invalid := parseHeaders(head)
+		if !identity.Valid {
+			invalid = "event_id is NULL: without an identity a consumer cannot recognise a duplicate"
+		}
 		events[place] = event.Event{
 			ID: identity.String(), Row: strconv.FormatInt(row.id, 10),
 			Topic: topic.String, Key: keyBytes(key), Payload: payload, Headers: headers, Invalid: invalid,
-			CreatedAt: created, Attempts: int(row.attempts), Age: max(0, now.Sub(created)),
+			CreatedAt: finite(created), Attempts: int(row.attempts), Age: age(now, created),
 		}
 		return nil
 	})
 	return events, err
+}
+
+// age is how long ago a moment was; 0 for one that is unknown or still to come.
+func age(now time.Time, t pgtype.Timestamptz) time.Duration {
+	if then := finite(t); !then.IsZero() {
+		return max(0, now.Sub(then))
+	}
+	return 0
 }
 
 // keyBytes keeps NULL, which is no key, apart from an empty key.
