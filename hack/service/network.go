@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -61,14 +60,13 @@ func inNamespace(netns string, f func() error) error {
 		return f()
 	}
 	result := make(chan error)
-	go func() {
-		runtime.LockOSThread()
+	onSpareThread(func() {
 		err := enter(netns)
 		if err == nil {
 			err = f()
 		}
 		result <- err
-	}()
+	})
 	return <-result
 }
 

@@ -56,18 +56,17 @@ func Start(command Command) (Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: command.DeathSignal}
 	cmd.SysProcAttr.Credential = command.User.credential()
 	started := make(chan error)
-	go runOnOwnThread(cmd, command.Netns, started)
+	onSpareThread(func() { runAndReap(cmd, command.Netns, started) })
 	if err := <-started; err != nil {
 		return Process{}, fmt.Errorf("start %s: %w", filepath.Base(command.Args[0]), err)
 	}
 	return Find(cmd.Process.Pid)
 }
 
-// runOnOwnThread starts cmd and reaps it when it ends. The thread is the process's parent: it may sit in a network
+// runAndReap starts cmd and reaps it when it ends. The calling thread is the process's parent: it may sit in a network
 // namespace without affecting anybody else, and it has to stay, because the kernel sends a death signal when the thread
-// that started the process ends, not when the whole program does. It is never unlocked, so it ends with the goroutine.
-func runOnOwnThread(cmd *exec.Cmd, netns string, started chan<- error) {
-	runtime.LockOSThread()
+// that started the process ends, not when the whole program does.
+func runAndReap(cmd *exec.Cmd, netns string, started chan<- error) {
 	if err := enter(netns); err != nil {
 		started <- err
 		return

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,7 +40,41 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "end the cluster:", err)
 		return 1
 	}
+	if left := leftovers(); len(left) > 0 {
+		fmt.Fprintln(os.Stderr, "the cluster was ended, and left:", strings.Join(left, ", "))
+		return 1
+	}
 	return code
+}
+
+// leftovers is what an ended cluster must not leave: its network namespace, a
+// mount of its pods, a running program of its own.
+func leftovers() []string {
+	var left []string
+	if _, err := os.Stat("/run/netns/relayfleet"); err == nil {
+		left = append(left, "its network namespace")
+	}
+	mounts, err := os.ReadFile("/proc/mounts")
+	if err != nil {
+		return append(left, err.Error())
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, "/kubelet/") || strings.Contains(line, "io.containerd") {
+			left = append(left, "a mount: "+strings.TrimSpace(line))
+		}
+	}
+	cache, err := service.CacheDir()
+	if err != nil {
+		return append(left, err.Error())
+	}
+	programs, _ := filepath.Glob("/proc/[0-9]*/exe") // The pattern is right.
+	for _, link := range programs {
+		// A process that is gone, or dead and not reaped, has no program.
+		if program, err := os.Readlink(link); err == nil && strings.HasPrefix(program, filepath.Join(cache, "bin")) {
+			left = append(left, "a process of "+filepath.Base(program))
+		}
+	}
+	return left
 }
 
 func TestTheDemoInSmall(t *testing.T) {
