@@ -28,16 +28,30 @@ type Settings struct {
 	Fleet Fleet `json:"fleet"`
 	// Table is the outbox.
 	Table Table `json:"table"`
-	// Topic is where events without a topic of their own go.
-	Topic string `json:"topic"`
+	// Topic is where events without a topic of their own go. It may be empty
+	// where TopicFrom or the preset names a topic for every row.
+	Topic string `json:"topic,omitempty"`
+	// TopicFrom is where a row's own topic is; unset: the mapping's column.
+	TopicFrom TopicFrom `json:"topicFrom,omitzero"`
 	// LeaseDurationSeconds is how long a claim holds. 5 to 3600; unset: 30.
 	LeaseDurationSeconds int `json:"leaseDurationSeconds,omitempty"`
 	// BatchSize is how many rows a claim takes at most. 1 to 10000; unset: 500.
 	BatchSize int `json:"batchSize,omitempty"`
+	// MaxClaimSeconds is how long a claim is renewed at most. The lease to 7200;
+	// unset: four leases.
+	MaxClaimSeconds int `json:"maxClaimSeconds,omitempty"`
+	// MaxBytesInFlight bounds the payloads that the relay holds. 1 MiB to 1 GiB;
+	// unset: 32 MiB.
+	MaxBytesInFlight int64 `json:"maxBytesInFlight,omitempty"`
 
-	Database Database `json:"database"`
-	Kafka    Kafka    `json:"kafka"`
-	Retry    Retry    `json:"retry,omitzero"`
+	Database  Database  `json:"database"`
+	Kafka     Kafka     `json:"kafka"`
+	Mapping   Mapping   `json:"mapping,omitzero"`
+	Ordering  Ordering  `json:"ordering,omitzero"`
+	Priority  Priority  `json:"priority,omitzero"`
+	Retry     Retry     `json:"retry,omitzero"`
+	Retention Retention `json:"retention,omitzero"`
+	WakeUp    WakeUp    `json:"wakeUp,omitzero"`
 
 	hash string
 }
@@ -50,46 +64,18 @@ type Fleet struct {
 	UID       string `json:"uid,omitempty"`
 }
 
+// TopicFrom says where a row's own topic is: one of its fields.
+type TopicFrom struct {
+	// Column holds the topic; NULL means Settings.Topic.
+	Column string `json:"column,omitempty"`
+	// Template is a topic in which {column} stands for the row's value.
+	Template string `json:"template,omitempty"`
+}
+
 // Table names the outbox verbatim, as PostgreSQL's catalogue has it.
 type Table struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
-}
-
-// Database says how to reach the outbox.
-type Database struct {
-	// URIFile holds a PostgreSQL connection URI with its password. It is read
-	// at each new connection, and may be missing for a while.
-	URIFile string `json:"uriFile"`
-	TLS     TLS    `json:"tls,omitzero"`
-}
-
-// TLSMode says how much the server must prove, in PostgreSQL's words.
-type TLSMode string
-
-const (
-	// TLSVerifyFull: encrypted, certificate and host name are checked. The default.
-	TLSVerifyFull TLSMode = "VerifyFull"
-	// TLSVerifyCA: encrypted, the certificate is checked, the host name is not.
-	TLSVerifyCA TLSMode = "VerifyCA"
-	// TLSRequire: encrypted, nothing is checked.
-	TLSRequire TLSMode = "Require"
-	// TLSDisable: not encrypted.
-	TLSDisable TLSMode = "Disable"
-)
-
-// TLS says what is asked of the server.
-type TLS struct {
-	// Mode is one of the TLSMode values; unset: VerifyFull.
-	Mode TLSMode `json:"mode,omitempty"`
-	// CAFile holds the certificates to trust; unset: the system's.
-	CAFile string `json:"caFile,omitempty"`
-}
-
-// Kafka says how to reach the broker.
-type Kafka struct {
-	// BootstrapServers are host:port.
-	BootstrapServers []string `json:"bootstrapServers"`
 }
 
 // Retry says what happens after a refusal of the record itself. An event is
@@ -114,6 +100,9 @@ func (r Retry) Backoff() time.Duration { return seconds(r.BackoffSeconds) }
 
 // MaxBackoff is MaxBackoffSeconds.
 func (r Retry) MaxBackoff() time.Duration { return seconds(r.MaxBackoffSeconds) }
+
+// MaxClaim is MaxClaimSeconds.
+func (s Settings) MaxClaim() time.Duration { return seconds(s.MaxClaimSeconds) }
 
 // MaxAge is MaxAgeSeconds.
 func (r Retry) MaxAge() time.Duration {

@@ -13,19 +13,24 @@ import (
 // be cut, and then name something else.
 const maxIdentifier = 63
 
+// maxClaimSeconds bounds MaxClaimSeconds.
+const maxClaimSeconds = 7200
+
 // validate returns every problem at once, each with the path of its key.
 func (s Settings) validate() error {
 	var p problems
 	p.check(s.Version == Version, "version", "must be %d, not %d", Version, s.Version)
 	p.identifier("table.schema", s.Table.Schema)
 	p.identifier("table.name", s.Table.Name)
-	p.topic("topic", s.Topic)
-	p.between("leaseDurationSeconds", s.LeaseDurationSeconds, 5, 3600)
-	p.between("batchSize", s.BatchSize, 1, 10000)
-	p.check(s.Database.URIFile != "", "database.uriFile", "is required: the path of a file with a connection URI")
-	p.check(slices.Contains([]TLSMode{TLSVerifyFull, TLSVerifyCA, TLSRequire, TLSDisable}, s.Database.TLS.Mode),
-		"database.tls.mode", "must be VerifyFull, VerifyCA, Require or Disable, not %q", s.Database.TLS.Mode)
-	p.servers("kafka.bootstrapServers", s.Kafka.BootstrapServers)
+	p.destination(s)
+	between(&p, "leaseDurationSeconds", s.LeaseDurationSeconds, 5, 3600)
+	between(&p, "batchSize", s.BatchSize, 1, 10000)
+	between(&p, "maxClaimSeconds", s.MaxClaimSeconds, s.LeaseDurationSeconds, maxClaimSeconds)
+	between(&p, "maxBytesInFlight", s.MaxBytesInFlight, 1<<20, 1<<30)
+	p.database(s.Database)
+	p.kafka(s.Kafka)
+	p.mapping(s.Mapping)
+	p.behaviour(s)
 	p.retry(s.Retry)
 	return errors.Join(p...)
 }
@@ -38,7 +43,7 @@ func (p *problems) check(ok bool, path, format string, args ...any) {
 	}
 }
 
-func (p *problems) between(path string, value, low, high int) {
+func between[T int | int64](p *problems, path string, value, low, high T) {
 	p.check(value >= low && value <= high, path, "must be %d to %d, not %d", low, high, value)
 }
 
@@ -71,12 +76,12 @@ func (p *problems) servers(path string, servers []string) {
 }
 
 func (p *problems) retry(r Retry) {
-	p.between("retry.maxAttempts", r.MaxAttempts, 1, 1000)
-	p.between("retry.backoffSeconds", r.BackoffSeconds, 1, 86400)
-	p.between("retry.maxBackoffSeconds", r.MaxBackoffSeconds, 1, 86400)
+	between(p, "retry.maxAttempts", r.MaxAttempts, 1, 1000)
+	between(p, "retry.backoffSeconds", r.BackoffSeconds, 1, 86400)
+	between(p, "retry.maxBackoffSeconds", r.MaxBackoffSeconds, 1, 86400)
 	p.check(r.MaxBackoffSeconds >= r.BackoffSeconds, "retry.maxBackoffSeconds",
 		"must not be less than retry.backoffSeconds (%d)", r.BackoffSeconds)
 	if r.MaxAgeSeconds != nil {
-		p.between("retry.maxAgeSeconds", *r.MaxAgeSeconds, 0, 31536000)
+		between(p, "retry.maxAgeSeconds", *r.MaxAgeSeconds, 0, 31536000)
 	}
 }
