@@ -54,7 +54,7 @@ func (r *Relay) claimOnce(ctx context.Context) (event.Batch, bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
 	defer cancel()
 	begin := time.Now()
-	b, err := r.config.Store.Claim(ctx, r.config.BatchSize)
+	b, err := r.config.Store.Claim(ctx, event.Ask{Rows: r.config.BatchSize, Bytes: r.config.BatchBytes})
 	if err != nil {
 		r.database.fail(err)
 		return event.Batch{}, false

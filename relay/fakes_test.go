@@ -41,14 +41,14 @@ func next(errs *[]error) error {
 	return err
 }
 
-func (s *fakeStore) Claim(_ context.Context, limit int) (event.Batch, error) {
+func (s *fakeStore) Claim(_ context.Context, ask event.Ask) (event.Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.claims++
 	if err := next(&s.claimErr); err != nil {
 		return event.Batch{}, err
 	}
-	n := min(limit, len(s.ready))
+	n := min(ask.Rows, len(s.ready))
 	b := event.Batch{Started: time.Now(), Lease: s.lease}
 	for _, id := range s.ready[:n] {
 		b.Events = append(b.Events, event.Event{ID: id, Attempts: 1})
@@ -91,8 +91,8 @@ func (s *fakeStore) Settle(ctx context.Context, b event.Batch, settlements []eve
 	return done, nil
 }
 
-func (s *fakeStore) Renew(context.Context, event.Batch) ([]bool, error) {
-	return nil, errors.New("not used")
+func (s *fakeStore) Renew(context.Context, event.Batch) (event.Settled, error) {
+	return event.Settled{}, errors.New("not used")
 }
 
 func (s *fakeStore) Release(_ context.Context, b event.Batch, events []int, cause event.ReleaseCause) (event.Settled, error) {
@@ -131,12 +131,12 @@ type fakePublisher struct {
 	calls  int
 }
 
-func (p *fakePublisher) Publish(ctx context.Context, b event.Batch, deadline time.Time) ([]event.Outcome, error) {
+func (p *fakePublisher) Publish(ctx context.Context, b event.Batch, deadline *event.Deadline) ([]event.Outcome, error) {
 	p.mu.Lock()
 	p.calls++
 	answer := p.answer
 	p.mu.Unlock()
-	ctx, cancel := context.WithDeadline(ctx, deadline)
+	ctx, cancel := deadline.Context(ctx)
 	defer cancel()
 	select {
 	case <-time.After(p.took):

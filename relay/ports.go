@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"time"
 
 	"github.com/relayfleet/relayfleet/relay/event"
 )
@@ -11,15 +10,15 @@ import (
 // touches a row only while the claim is still ours and its lease has not ended,
 // on the database's clock (I2).
 type Store interface {
-	// Claim takes up to limit rows that are due, or whose lease has ended, and
+	// Claim takes rows that are due, or whose lease has ended, as ask allows, and
 	// returns them after its commit. A batch without events: nothing is due.
-	Claim(ctx context.Context, limit int) (event.Batch, error)
+	Claim(ctx context.Context, ask event.Ask) (event.Batch, error)
 	// Settle records s, one settlement per event of b. Doing it again after an
 	// error is safe: what was already recorded is counted as AlreadyMine.
 	Settle(ctx context.Context, b event.Batch, s []event.Settlement) (event.Settled, error)
-	// Renew makes the lease of b begin anew and says per event whether it is
-	// still ours.
-	Renew(ctx context.Context, b event.Batch) ([]bool, error)
+	// Renew makes the lease of b begin anew, and counts the rows that are not
+	// ours any more.
+	Renew(ctx context.Context, b event.Batch) (event.Settled, error)
 	// Release gives back the events of b with these indexes, and the attempt
 	// that their claim has charged.
 	Release(ctx context.Context, b event.Batch, events []int, cause event.ReleaseCause) (event.Settled, error)
@@ -30,9 +29,9 @@ type Store interface {
 // Publisher sends batches to the broker, one at a time: every slot has its own.
 type Publisher interface {
 	// Publish returns one outcome per event of b, in order, by the deadline at
-	// the latest. The error is about the broker or the fleet's topic, never
-	// about a record; the outcomes are valid beside it.
-	Publish(ctx context.Context, b event.Batch, deadline time.Time) ([]event.Outcome, error)
+	// the latest; the deadline may move meanwhile. The error is about the broker
+	// or the fleet's topic, never about a record; the outcomes are valid beside it.
+	Publish(ctx context.Context, b event.Batch, deadline *event.Deadline) ([]event.Outcome, error)
 }
 
 // Check asks whether something that the relay depends on can be used now. nil

@@ -18,7 +18,9 @@ type Config struct {
 	CheckDatabase, CheckBroker Check
 	// BatchSize is how many rows a claim takes at most.
 	BatchSize int
-	Retry     RetryPolicy
+	// BatchBytes bounds the payloads of one claim; unset: 8 MiB.
+	BatchBytes int64
+	Retry      RetryPolicy
 	// Grace is how long sends may go on after a stop; unset: 20 s. Settles have
 	// SettleGrace more.
 	Grace  time.Duration
@@ -26,7 +28,8 @@ type Config struct {
 }
 
 const (
-	defaultGrace = 20 * time.Second
+	defaultGrace      = 20 * time.Second
+	defaultBatchBytes = 8 << 20
 	// SettleGrace bounds what a stop waits for the database.
 	SettleGrace = 5 * time.Second
 	// claimTimeout is only a last resort: the store has the server end a claim
@@ -58,6 +61,9 @@ type Relay struct {
 func New(c Config) *Relay {
 	if c.Grace == 0 {
 		c.Grace = defaultGrace
+	}
+	if c.BatchBytes == 0 {
+		c.BatchBytes = defaultBatchBytes
 	}
 	events := Tee(c.Events)
 	return &Relay{

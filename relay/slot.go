@@ -30,7 +30,7 @@ func (r *Relay) publishOnce(work context.Context, p Publisher, b event.Batch) []
 		return allUnsent(b)
 	}
 	begin := time.Now()
-	outcomes, err := p.Publish(work, b, deadline(b))
+	outcomes, err := p.Publish(work, b, event.NewDeadline(deadline(b)))
 	if len(outcomes) != len(b.Events) {
 		err = fmt.Errorf("publish: %d outcomes for %d events: %w", len(outcomes), len(b.Events), err)
 		outcomes = make([]event.Outcome, len(b.Events))

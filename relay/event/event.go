@@ -20,10 +20,16 @@ type Event struct {
 	Payload []byte
 	// Headers are the row's own, in the order in which they are sent.
 	Headers []Header
+	// ContentType is the payload's media type; empty: nobody knows.
+	ContentType string
+	// Generation counts the claims of this row, this one included; 0 where the
+	// table does not count.
+	Generation int64
 	// CreatedAt is when the row was inserted; zero where the table does not say.
 	CreatedAt time.Time
-	// Attempts counts the claims of this row so far, this one included; 0 where
-	// the table does not count.
+	// Attempts counts the claims of this row that are charged, this one included.
+	// Where the table does not count them it is Generation, good for a back-off
+	// but for no budget; see Abilities.
 	Attempts int
 	// Invalid says why this row cannot be published as it is; empty for all others.
 	Invalid string
@@ -38,6 +44,33 @@ type Header struct {
 	Value []byte
 }
 
+// Ask says what a claim may take.
+type Ask struct {
+	// Rows is the most rows.
+	Rows int
+	// Bytes is the most payload bytes; a single larger row comes alone.
+	Bytes int64
+	// Suspects asks for rows, and only those, whose lease has run out after two
+	// or more attempts: the oldest one and others, ever fewer as its attempts
+	// go on, down to itself alone. Without it none of them comes.
+	Suspects bool
+	// MaxAttempts is when an attempt budget is used up: such a suspect comes
+	// alone, and one that was alone already becomes FAILED instead.
+	MaxAttempts int
+}
+
+// Abilities are what a table can record. What it cannot is off.
+type Abilities struct {
+	// Attempts: it counts attempts, so that they can be used up.
+	Attempts bool
+	// Failed: it can say that an event is given up.
+	Failed bool
+	// Age: it says when an event was inserted.
+	Age bool
+	// Token: a claim is fenced by a random token, and a lone claim can be marked.
+	Token bool
+}
+
 // Batch is what one claim took. It passes from claimer to slot to settler, and
 // whoever holds it is the only one who touches it.
 type Batch struct {
@@ -46,6 +79,11 @@ type Batch struct {
 	// Lone marks a claim of a single suspect row: only the end of such a claim
 	// tells that this very row is what kills its relays.
 	Lone bool
+	// SuspectsWait: rows wait that only a claim for suspects takes.
+	SuspectsWait bool
+	// Abandoned counts rows that this claim has ended as FAILED, because they were
+	// alone when their last relay died and their attempts are used up.
+	Abandoned int
 	// Started was read from the local clock before the claim was sent, so that
 	// Started plus Lease is never later than the lease's end in the database.
 	Started time.Time
@@ -128,7 +166,7 @@ const (
 // Settled counts what a settle, release or renewal did, row by row. The last
 // three count the rows that the guard refused.
 type Settled struct {
-	Sent, Retried, Failed, Released int
+	Sent, Retried, Failed, Released, Renewed int
 	// AlreadyMine: an earlier try of the same statement, whose answer was lost,
 	// had already recorded it.
 	AlreadyMine int
@@ -145,7 +183,7 @@ func (s Settled) Refused() int { return s.AlreadyMine + s.Overtaken + s.Stale }
 func (s Settled) Add(o Settled) Settled {
 	return Settled{
 		Sent: s.Sent + o.Sent, Retried: s.Retried + o.Retried, Failed: s.Failed + o.Failed, Released: s.Released + o.Released,
-		AlreadyMine: s.AlreadyMine + o.AlreadyMine, Overtaken: s.Overtaken + o.Overtaken, Stale: s.Stale + o.Stale,
+		Renewed: s.Renewed + o.Renewed, AlreadyMine: s.AlreadyMine + o.AlreadyMine, Overtaken: s.Overtaken + o.Overtaken, Stale: s.Stale + o.Stale,
 	}
 }
 
@@ -164,4 +202,7 @@ type Backlog struct {
 	Eligible, InFlight, ExpiredLeases, Failed int
 	// Cap is where counting stopped: a count that equals it means "or more".
 	Cap int
+	// Inserted counts all inserts into the table since its statistics began, those
+	// of rolled-back transactions included.
+	Inserted int64
 }

@@ -55,7 +55,7 @@ func benchmarkPublish(b *testing.B, server string, slots int, compression publis
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			p := <-producers
-			outcomes, err := p.Publish(context.Background(), batches[next.Add(1)%16], time.Now().Add(soon))
+			outcomes, err := p.Publish(context.Background(), batches[next.Add(1)%16], event.NewDeadline(time.Now().Add(soon)))
 			producers <- p
 			if err != nil || outcomes[0].Kind != event.Published {
 				b.Error(err)

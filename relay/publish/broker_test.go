@@ -53,7 +53,7 @@ func numbered(n int) event.Batch {
 
 func publishSoon(tb testing.TB, p *publish.Producer, b event.Batch) ([]event.Outcome, error) {
 	tb.Helper()
-	outcomes, err := p.Publish(tb.Context(), b, time.Now().Add(soon))
+	outcomes, err := p.Publish(tb.Context(), b, event.NewDeadline(time.Now().Add(soon)))
 	require.Len(tb, outcomes, len(b.Events))
 	return outcomes, err
 }

@@ -5,14 +5,6 @@ import (
 	"time"
 )
 
-// expired says whether deadline has passed by the monotonic or by the wall
-// clock: the first stands still while the machine is suspended, the second may
-// be set back.
-func expired(deadline time.Time) bool {
-	now := time.Now()
-	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
-}
-
 // sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -296,7 +296,7 @@ func TestSlowBroker(t *testing.T) {
 		batch.Events = append(batch.Events, event.Event{ID: fmt.Sprint("slow-", i), Key: []byte("one key"), Payload: filler(100 << 10)})
 	}
 	deadline := time.Now().Add(500 * time.Millisecond)
-	outcomes, err := p.Publish(t.Context(), batch, deadline)
+	outcomes, err := p.Publish(t.Context(), batch, event.NewDeadline(deadline))
 	require.WithinDuration(t, deadline, time.Now(), 2*time.Second)
 	requireProblem(t, publish.Unreachable, err)
 	unknown := count(outcomes, event.Unknown)
@@ -322,7 +322,7 @@ func TestCancelledPublish(t *testing.T) {
 		cluster.SleepControl(func() { <-ctx.Done() })
 		return nil, nil, true
 	})
-	outcomes, err := p.Publish(ctx, numbered(10), time.Now().Add(soon))
+	outcomes, err := p.Publish(ctx, numbered(10), event.NewDeadline(time.Now().Add(soon)))
 	require.ErrorIs(t, err, context.Canceled)
 	requireAll(t, event.Unknown, outcomes)
 	requirePublished(t, p, numbered(10))
@@ -341,14 +341,14 @@ func TestClose(t *testing.T) {
 	})
 	published := make(chan []event.Outcome, 1)
 	go func() {
-		outcomes, _ := p.Publish(context.Background(), numbered(10), time.Now().Add(soon))
+		outcomes, _ := p.Publish(context.Background(), numbered(10), event.NewDeadline(time.Now().Add(soon)))
 		published <- outcomes
 	}()
 	<-arrived
 	p.Close()
 	requireAll(t, event.Unknown, <-published)
 
-	outcomes, err := p.Publish(t.Context(), numbered(10), time.Now().Add(soon))
+	outcomes, err := p.Publish(t.Context(), numbered(10), event.NewDeadline(time.Now().Add(soon)))
 	require.Error(t, err)
 	requireAll(t, event.Unsent, outcomes)
 	require.Error(t, p.Probe(t.Context()))

@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/relayfleet/relayfleet/relay/event"
 )
 
 var errCut = errors.New("connection refused by the gate")
@@ -18,7 +20,7 @@ type gate struct {
 
 	mu       sync.Mutex
 	closed   bool
-	deadline time.Time
+	deadline *event.Deadline
 	conns    map[*gatedConn]struct{}
 	dials    map[*context.CancelFunc]struct{}
 }
@@ -28,7 +30,7 @@ func newGate(timeout time.Duration) *gate {
 }
 
 // arm sets until when the gate lets anything through.
-func (g *gate) arm(deadline time.Time) {
+func (g *gate) arm(deadline *event.Deadline) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.deadline = deadline
@@ -37,8 +39,11 @@ func (g *gate) arm(deadline time.Time) {
 func (g *gate) isOpen() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !g.closed && !expired(g.deadline)
+	return !g.closed && !g.isOver()
 }
+
+// isOver: a gate that nobody has armed lets nothing through.
+func (g *gate) isOver() bool { return g.deadline == nil || g.deadline.Passed() }
 
 // cut ends all connections at once. What the kernel has not sent yet is thrown
 // away, or a link that was frozen would still deliver it when it thaws.
@@ -64,7 +69,7 @@ func (g *gate) Dial(network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), g.timeout)
 	defer cancel()
 	g.mu.Lock()
-	if g.closed || expired(g.deadline) {
+	if g.closed || g.isOver() {
 		g.mu.Unlock()
 		return nil, errCut
 	}

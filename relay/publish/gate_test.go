@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/relayfleet/relayfleet/relay/event"
 )
 
 func listen(t *testing.T) net.Listener {
@@ -29,7 +31,7 @@ func dialThrough(t *testing.T, g *gate, listener net.Listener) (near, far net.Co
 
 func TestCutGate(t *testing.T) {
 	g, listener := newGate(time.Second), listen(t)
-	g.arm(time.Now().Add(time.Hour))
+	g.arm(event.NewDeadline(time.Now().Add(time.Hour)))
 	near, far := dialThrough(t, g, listener)
 	_, err := near.Write([]byte("before"))
 	require.NoError(t, err)
@@ -46,7 +48,7 @@ func TestCutGate(t *testing.T) {
 	got, _ := io.ReadAll(far)
 	require.NotContains(t, string(got), "after")
 
-	g.arm(time.Now().Add(time.Hour))
+	g.arm(event.NewDeadline(time.Now().Add(time.Hour)))
 	require.False(t, g.isOpen(), "a gate that was cut must stay so")
 	g.cut()
 }
@@ -54,32 +56,24 @@ func TestCutGate(t *testing.T) {
 // No timer is needed for the deadline to hold.
 func TestGatePastItsDeadline(t *testing.T) {
 	g, listener := newGate(time.Second), listen(t)
-	g.arm(time.Now().Add(time.Hour))
+	g.arm(event.NewDeadline(time.Now().Add(time.Hour)))
 	near, _ := dialThrough(t, g, listener)
-	g.arm(time.Now().Add(-time.Nanosecond))
+	g.arm(event.NewDeadline(time.Now().Add(-time.Nanosecond)))
 	_, err := near.Write([]byte("late"))
 	require.ErrorIs(t, err, errCut)
 	_, err = g.Dial("tcp", listener.Addr().String())
 	require.ErrorIs(t, err, errCut)
 
-	g.arm(time.Now().Add(time.Hour))
+	g.arm(event.NewDeadline(time.Now().Add(time.Hour)))
 	_, err = near.Write([]byte("the next batch"))
 	require.NoError(t, err)
 }
 
 func TestGateForgetsClosedConnections(t *testing.T) {
 	g, listener := newGate(time.Second), listen(t)
-	g.arm(time.Now().Add(time.Hour))
+	g.arm(event.NewDeadline(time.Now().Add(time.Hour)))
 	near, _ := dialThrough(t, g, listener)
 	require.NoError(t, near.Close())
 	require.Empty(t, g.conns)
 	require.Empty(t, g.dials)
-}
-
-func TestExpired(t *testing.T) {
-	now := time.Now()
-	require.False(t, expired(now.Add(time.Hour)))
-	require.True(t, expired(now.Add(-time.Nanosecond)))
-	require.True(t, expired(time.Time{}))
-	require.True(t, expired(now.Add(-time.Second).Round(0)), "the wall clock alone must do")
 }

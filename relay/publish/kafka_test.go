@@ -132,7 +132,7 @@ func realFrozenBroker(t *testing.T, c *kafka.Cluster) {
 	var err error
 	for range 3 {
 		deadline := time.Now().Add(300 * time.Millisecond)
-		outcomes, err = p.Publish(t.Context(), numbered(100), deadline)
+		outcomes, err = p.Publish(t.Context(), numbered(100), event.NewDeadline(deadline))
 		require.WithinDuration(t, deadline, time.Now(), 2*time.Second)
 		requireProblem(t, publish.Unreachable, err)
 		require.Zero(t, count(outcomes, event.Published))

@@ -69,12 +69,12 @@ func TestFrozenLink(t *testing.T) {
 	defer thaw()
 	for name, send := range map[string]func(time.Time) error{
 		"publish": func(deadline time.Time) error {
-			outcomes, err := p.Publish(t.Context(), numbered(500), deadline)
+			outcomes, err := p.Publish(t.Context(), numbered(500), event.NewDeadline(deadline))
 			require.Zero(t, count(outcomes, event.Published))
 			return err
 		},
 		"publish again": func(deadline time.Time) error {
-			outcomes, err := p.Publish(t.Context(), numbered(500), deadline)
+			outcomes, err := p.Publish(t.Context(), numbered(500), event.NewDeadline(deadline))
 			require.Zero(t, count(outcomes, event.Published))
 			return err
 		},
@@ -94,7 +94,7 @@ func TestSilentServer(t *testing.T) {
 	defer listener.Close()
 	p := newProducer(t, []string{listener.Addr().String()}, func(c *publish.Config) { c.RequestTimeout = soon })
 	deadline := time.Now().Add(300 * time.Millisecond)
-	outcomes, err := p.Publish(t.Context(), numbered(10), deadline)
+	outcomes, err := p.Publish(t.Context(), numbered(10), event.NewDeadline(deadline))
 	require.WithinDuration(t, deadline, time.Now(), 2*time.Second)
 	requireProblem(t, publish.Unreachable, err)
 	requireAll(t, event.Unsent, outcomes)
@@ -109,7 +109,7 @@ func TestDeadlineHasPassed(t *testing.T) {
 		"by the wall clock":     time.Now().Add(-time.Second).Round(0),
 		"because it is not set": {},
 	} {
-		outcomes, err := p.Publish(t.Context(), numbered(3), deadline)
+		outcomes, err := p.Publish(t.Context(), numbered(3), event.NewDeadline(deadline))
 		require.NoError(t, err, name)
 		requireAll(t, event.Unsent, outcomes)
 	}
@@ -123,7 +123,7 @@ func TestThrottling(t *testing.T) {
 	requirePublished(t, p, numbered(1))
 	throttle(cluster, 900*time.Millisecond)
 	deadline := time.Now().Add(300 * time.Millisecond)
-	outcomes, err := p.Publish(t.Context(), numbered(1), deadline)
+	outcomes, err := p.Publish(t.Context(), numbered(1), event.NewDeadline(deadline))
 	require.WithinDuration(t, deadline, time.Now(), 2*time.Second)
 	require.Error(t, err)
 	requireAll(t, event.Unsent, outcomes)

@@ -43,15 +43,14 @@ func New(c Config) (*Producer, error) {
 
 // Publish sends the events and returns one outcome for each, in their order. It
 // returns at the deadline at the latest, whatever the network does, and writes
-// nothing after it; the deadline has passed when the monotonic or the wall clock
-// says so. When ctx ends first, that is as if the deadline had passed.
+// nothing after it. When ctx ends first, that is as if the deadline had passed.
 //
 // The error is nil when the broker is not to blame: everything is published, or
 // only records were refused, or no time was left to begin. It is a *Problem when
 // the broker or the fleet's topic is, and otherwise says why ctx ended.
-func (p *Producer) Publish(ctx context.Context, b event.Batch, deadline time.Time) ([]event.Outcome, error) {
+func (p *Producer) Publish(ctx context.Context, b event.Batch, deadline *event.Deadline) ([]event.Outcome, error) {
 	d := newDelivery(p.config, b.Events)
-	if d.isDone() || expired(deadline) {
+	if d.isDone() || deadline.Passed() {
 		return d.outcomes, nil
 	}
 	bounded, end, err := p.begin(ctx, deadline)
@@ -69,7 +68,7 @@ func (p *Producer) Publish(ctx context.Context, b event.Batch, deadline time.Tim
 	return d.outcomes, nil
 }
 
-func (p *Producer) deliver(ctx context.Context, d *delivery, deadline time.Time) {
+func (p *Producer) deliver(ctx context.Context, d *delivery, deadline *event.Deadline) {
 	if err := p.open(ctx, deadline); err != nil {
 		d.meet("connect", err)
 		p.discard()
@@ -86,10 +85,11 @@ func (p *Producer) deliver(ctx context.Context, d *delivery, deadline time.Time)
 // needed: the fleet's topic is there, its leaders can be reached, and the broker
 // gives out producer ids. The error is a *Problem, or says why ctx ended.
 func (p *Producer) Probe(ctx context.Context) error {
-	deadline, ok := ctx.Deadline()
+	at, ok := ctx.Deadline()
 	if !ok {
-		deadline = time.Now().Add(p.config.RequestTimeout + answerMargin)
+		at = time.Now().Add(p.config.RequestTimeout + answerMargin)
 	}
+	deadline := event.NewDeadline(at)
 	bounded, end, err := p.begin(ctx, deadline)
 	if err != nil {
 		return problemOf("probe", err)
@@ -135,8 +135,8 @@ func (p *Producer) Close() {
 
 // begin waits for the turn; end gives it back. The context that it returns ends
 // at the deadline, with ctx, and with Close.
-func (p *Producer) begin(ctx context.Context, deadline time.Time) (context.Context, func(), error) {
-	bounded, cancel := context.WithDeadline(ctx, deadline)
+func (p *Producer) begin(ctx context.Context, deadline *event.Deadline) (context.Context, func(), error) {
+	bounded, cancel := deadline.Context(ctx)
 	select {
 	case p.turn <- struct{}{}:
 	case <-bounded.Done():
@@ -158,7 +158,7 @@ func (p *Producer) begin(ctx context.Context, deadline time.Time) (context.Conte
 }
 
 // open makes sure of a session with a producer id, usable until the deadline.
-func (p *Producer) open(ctx context.Context, deadline time.Time) error {
+func (p *Producer) open(ctx context.Context, deadline *event.Deadline) error {
 	if p.session != nil {
 		p.session.gate.arm(deadline)
 		return nil

@@ -22,7 +22,7 @@ func TestSequenceNumbersRunOut(t *testing.T) {
 	defer p.Close()
 	batch := event.Batch{Events: []event.Event{{ID: "1"}, {ID: "2"}}}
 	send := func() {
-		outcomes, err := p.Publish(t.Context(), batch, time.Now().Add(30*time.Second))
+		outcomes, err := p.Publish(t.Context(), batch, event.NewDeadline(time.Now().Add(30*time.Second)))
 		require.NoError(t, err)
 		require.Equal(t, []event.Outcome{{Kind: event.Published}, {Kind: event.Published}}, outcomes)
 	}
