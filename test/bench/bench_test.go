@@ -173,7 +173,7 @@ func (t table) check(b *testing.B, cluster admin.Cluster) {
 // instant is a broker that costs nothing.
 type instant struct{}
 
-func (instant) Publish(_ context.Context, batch event.Batch, _ time.Time) ([]event.Outcome, error) {
+func (instant) Publish(_ context.Context, batch event.Batch, _ *event.Deadline) ([]event.Outcome, error) {
 	outcomes := make([]event.Outcome, len(batch.Events))
 	for i := range outcomes {
 		outcomes[i].Kind = event.Published
