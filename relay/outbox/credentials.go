@@ -235,7 +235,12 @@ func (c Config) setSession(parsed *pgx.ConnConfig) {
 		return
 	}
 	parsed.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-	maps.Copy(parsed.RuntimeParams, map[string]string{
+	maps.Copy(parsed.RuntimeParams, c.sessionSettings())
+}
+
+// sessionSettings are what every statement of the relay runs with.
+func (c Config) sessionSettings() map[string]string {
+	return map[string]string{
 		"statement_timeout":                   milliseconds(c.StatementTimeout),
 		"lock_timeout":                        milliseconds(c.LockTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(c.StatementTimeout),
@@ -254,7 +259,7 @@ func (c Config) setSession(parsed *pgx.ConnConfig) {
 		// server that cannot get rid of one must not hold locks or a snapshot
 		// for ever.
 		"tcp_user_timeout": milliseconds(c.StatementTimeout),
-	})
+	}
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

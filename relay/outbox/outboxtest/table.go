@@ -13,9 +13,9 @@ import (
 
 // Store is what the pipeline needs of an outbox; package relay says the same.
 type Store interface {
-	Claim(ctx context.Context, limit int) (event.Batch, error)
+	Claim(ctx context.Context, ask event.Ask) (event.Batch, error)
 	Settle(ctx context.Context, b event.Batch, settlements []event.Settlement) (event.Settled, error)
-	Renew(ctx context.Context, b event.Batch) ([]bool, error)
+	Renew(ctx context.Context, b event.Batch) (event.Settled, error)
 	Release(ctx context.Context, b event.Batch, events []int, cause event.ReleaseCause) (event.Settled, error)
 	Backlog(ctx context.Context) (event.Backlog, error)
 }
@@ -24,8 +24,21 @@ type Store interface {
 // takes, so that a lease ends only where the suite ends it.
 const Lease = 10 * time.Minute
 
+// Abilities are what a table can record, as far as the suite can see it.
+type Abilities struct {
+	event.Abilities
+	// Generation: it counts claims.
+	Generation bool
+	// Reasons: it keeps why an event was refused.
+	Reasons bool
+}
+
 // Table is an outbox for one test alone.
 type Table interface {
+	// Abilities are the same for all tables of one kind.
+	Abilities() Abilities
+	// Disturbances are those that can happen to this kind of table.
+	Disturbances() []Disturbance
 	// Store opens one more store, as one more relay would.
 	Store(t *testing.T) Store
 	// Insert commits n due events, one after the other, and returns their
@@ -74,10 +87,7 @@ const (
 	AnotherToken      Disturbance = "another token"
 	AlreadySent       Disturbance = "already sent"
 	AlreadyReady      Disturbance = "already ready"
-	Removed           Disturbance = "removed"
+	// Consumed: a consumer has moved it to a state of its own.
+	Consumed Disturbance = "taken by a consumer"
+	Removed  Disturbance = "removed"
 )
-
-// Disturbances lists all of them.
-func Disturbances() []Disturbance {
-	return []Disturbance{LeaseEnded, AnotherGeneration, AnotherToken, AlreadySent, AlreadyReady, Removed}
-}

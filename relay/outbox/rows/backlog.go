@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/relayfleet/relayfleet/relay/event"
 )
@@ -14,24 +15,22 @@ const backlogCap = 10_000
 
 // Backlog looks at the table; see backlog.sql for what it does not look at.
 func (s *Store) Backlog(ctx context.Context) (event.Backlog, error) {
-	conn, err := s.acquire(ctx)
+	var looked []event.Backlog
+	err := s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn, all *statements) (err error) {
+		looked, err = query(ctx, s, conn, scanBacklog, all.backlog)
+		return err
+	})
 	if err != nil {
 		return event.Backlog{}, s.failed("look at the backlog", err)
 	}
-	defer conn.Release()
-	ctx, cancel := context.WithTimeout(ctx, s.patience())
-	defer cancel()
-	backlog, err := scanBacklog(conn.QueryRow(ctx, s.statements.backlog))
-	return backlog, s.failed("look at the backlog", err)
+	return looked[0], nil
 }
 
-func scanBacklog(row pgx.Row) (event.Backlog, error) {
+func scanBacklog(row pgx.CollectableRow) (event.Backlog, error) {
 	b := event.Backlog{Cap: backlogCap}
 	var eligible, unsent pgtype.Timestamptz
-	if err := row.Scan(&b.SampledAt, &eligible, &unsent, &b.Eligible, &b.InFlight, &b.ExpiredLeases, &b.Failed); err != nil {
-		return event.Backlog{}, err
-	}
+	err := row.Scan(&b.SampledAt, &eligible, &unsent, &b.Eligible, &b.InFlight, &b.ExpiredLeases, &b.Failed, &b.Inserted)
 	b.OldestEligible = age(b.SampledAt, eligible)
 	b.OldestUnsent = age(b.SampledAt, unsent)
-	return b, nil
+	return b, err
 }

@@ -25,7 +25,7 @@ func BenchmarkClaimAndSettle(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		claimed, err := store.Claim(b.Context(), batch)
+		claimed, err := store.Claim(b.Context(), event.Ask{Rows: batch})
 		require.NoError(b, err)
 		settled, err := store.Settle(b.Context(), claimed, settlements)
 		require.NoError(b, err)

@@ -3,23 +3,20 @@ package rows
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/relayfleet/relayfleet/relay/event"
 )
 
-const (
-	// maxBytes bounds the payloads of a batch; a single larger one still comes.
-	maxBytes = 16 << 20
-	// chunkBytes bounds the payloads of one read.
-	chunkBytes = 1 << 20
-)
+// chunkBytes bounds the payloads of one read.
+const chunkBytes = 1 << 20
 
-// split cuts off the rows whose payloads go beyond maxBytes, and remembers how
-// many fit, so that the next claim does not take them for nothing.
-func (s *Store) split(rows []claimed) (kept, surplus []claimed) {
-	n := prefix(rows, maxBytes)
+// split cuts off the rows whose payloads go beyond so many bytes (0: no limit),
+// and remembers how many fit, so that the next claim does not take them for
+// nothing.
+func (s *Store) split(rows []claimed, bytes int64) (kept, surplus []claimed) {
+	n := len(rows)
+	if bytes > 0 {
+		n = prefix(rows, bytes)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -56,11 +53,11 @@ func prefix(rows []claimed, limit int64) int {
 }
 
 // giveBack releases rows of a claim that nobody has seen yet.
-func (s *Store) giveBack(ctx context.Context, conn *pgxpool.Conn, b event.Batch, rows []claimed) error {
-	if len(rows) == 0 {
+func (s *Store) giveBack(ctx context.Context, conn *pgxpool.Conn, all *statements, c *claim) error {
+	if len(c.ids) == 0 {
 		return nil
 	}
-	c := newClaim(rows)
-	_, err := conn.Exec(ctx, s.statements.release, pgtype.UUID{Bytes: b.Token, Valid: true}, c.ids, c.generations, false)
+	dueNow := false
+	_, err := s.run(ctx, conn, all.release, append(c.args(allOf(c)), dueNow)...)
 	return err
 }

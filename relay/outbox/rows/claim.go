@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -18,99 +19,173 @@ import (
 )
 
 // claim is a batch's memory of its rows: one entry per event, in the events'
-// order.
+// order. Keys are kept as PostgreSQL prints them, whatever their type.
 type claim struct {
-	ids, generations []int64
-	attempts         []int32
+	// fence is what every later statement compares: the token, or where the table
+	// has none, when the server was started.
+	fence       string
+	ids         []string
+	generations []int64
+	attempts    []int64
+	// partitions are the rows' partition keys; nil for a table that is whole.
+	partitions []string
 }
 
 // claimed is what the claim's statement says of a row.
 type claimed struct {
-	id, generation int64
-	attempts       int32
-	due            time.Time
-	reclaimed      bool
-	bytes          int32
+	id         string
+	generation int64
+	attempts   int64
+	due        time.Time
+	reclaimed  bool
+	bytes      int32
+	partition  string
 }
 
-// Claim takes up to limit rows. Once it is sent it is not cancelled, only
+// Claim takes rows as ask allows. Once it is sent it is not cancelled, only
 // bounded: whoever cancels a claim does not learn whether it has happened.
 //
-// Rows come in the order of their due time, then id. Payloads are read after
-// the commit, and at most maxBytes of them: rows beyond are given back at once.
-// A claim whose answer is lost is looked for by the next Claim, which gives its
-// rows and their attempts back.
-func (s *Store) Claim(ctx context.Context, limit int) (event.Batch, error) {
-	if limit < 1 {
-		return event.Batch{}, fmt.Errorf("claim: limit %d is not positive", limit)
+// Rows come in the order of their due time, then of their insertion. Payloads
+// are read after the commit, and at most ask.Bytes of them: rows beyond are given
+// back at once. A claim whose answer is lost is looked for by the next Claim,
+// which gives its rows and their attempts back.
+func (s *Store) Claim(ctx context.Context, ask event.Ask) (event.Batch, error) {
+	if ask.Rows < 1 {
+		return event.Batch{}, fmt.Errorf("claim: %d rows are not a positive number", ask.Rows)
 	}
-	conn, err := s.acquire(ctx)
-	if err != nil {
-		return event.Batch{}, s.failed("claim", err)
-	}
-	defer conn.Release()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience())
-	defer cancel()
-	if err := s.recoverLost(ctx, conn); err != nil {
-		return event.Batch{}, s.failed("give back a claim whose answer was lost", err)
-	}
-	batch, err := s.claim(ctx, conn, s.fitting(limit))
+	var batch event.Batch
+	err := s.with(context.WithoutCancel(ctx), func(ctx context.Context, conn *pgxpool.Conn, all *statements) (err error) {
+		if err := s.recoverLost(ctx, conn, all); err != nil {
+			return fmt.Errorf("give back a claim whose answer was lost: %w", err)
+		}
+		batch, err = s.claim(ctx, conn, all, ask)
+		return err
+	})
 	return batch, s.failed("claim", err)
 }
 
-func (s *Store) claim(ctx context.Context, conn *pgxpool.Conn, limit int) (event.Batch, error) {
-	batch := event.Batch{Token: newToken(), Started: time.Now(), Lease: s.lease}
-	now, taken, err := s.take(ctx, conn, batch, limit)
-	if err != nil {
+func (s *Store) claim(ctx context.Context, conn *pgxpool.Conn, all *statements, ask event.Ask) (event.Batch, error) {
+	begun := &taking{token: newToken(), started: time.Now(), ask: ask}
+	begun.ask.Rows = s.fitting(ask.Rows)
+	if err := s.take(ctx, conn, all, begun); err != nil {
 		if maybeCommitted(err) {
-			s.remember(batch)
+			s.remember(begun)
 		}
 		return event.Batch{}, err
 	}
-	if len(taken) == 0 {
+	batch := begun.batch(s.config.Lease)
+	if len(begun.taken) == 0 {
 		return batch, nil
 	}
-	kept, surplus := s.split(taken)
-	if err := s.giveBack(ctx, conn, batch, surplus); err != nil {
-		s.remember(batch)
-		return event.Batch{}, fmt.Errorf("give back rows beyond %d bytes: %w", maxBytes, err)
+	kept, surplus := s.split(begun.taken, ask.Bytes)
+	if err := s.giveBack(ctx, conn, all, newClaim(s.fence(begun), surplus)); err != nil {
+		s.remember(begun)
+		return event.Batch{}, fmt.Errorf("give back rows beyond %d bytes: %w", ask.Bytes, err)
 	}
-	if err := s.read(ctx, conn, &batch, kept, now); err != nil {
-		s.remember(batch)
+	if err := s.read(ctx, conn, all, &batch, begun, kept); err != nil {
+		s.remember(begun)
 		return event.Batch{}, fmt.Errorf("read claimed rows: %w", err)
 	}
 	return batch, nil
 }
 
-// take runs the claim and returns when its commit is known (I4), with the
-// database's time of it.
-func (s *Store) take(ctx context.Context, conn *pgxpool.Conn, b event.Batch, limit int) (time.Time, []claimed, error) {
-	low, sweep := s.from(b.Started)
-	var (
-		now   time.Time
-		taken []claimed
-	)
+// taking is a claim from before it is sent until its rows are read.
+type taking struct {
+	ask     event.Ask
+	token   uuid.UUID
+	started time.Time
+
+	// now is the database's time of the claim, server when it was started.
+	now          time.Time
+	server       string
+	suspectsWait bool
+	abandoned    int
+	taken        []claimed
+}
+
+// lone is the token of a claim that takes a single suspect: version 8 instead of 4.
+func (t *taking) lone() uuid.UUID {
+	token := t.token
+	token[6] = token[6]&0x0f | 0x80
+	return token
+}
+
+func (t *taking) isLone() bool { return t.ask.Suspects && len(t.taken) == 1 }
+
+// used is the token that the rows have got.
+func (t *taking) used() uuid.UUID {
+	if t.isLone() {
+		return t.lone()
+	}
+	return t.token
+}
+
+func (t *taking) batch(lease time.Duration) event.Batch {
+	return event.Batch{
+		Token: t.used(), Lone: t.isLone(), Started: t.started, Lease: lease,
+		SuspectsWait: t.suspectsWait, Abandoned: t.abandoned,
+	}
+}
+
+// fence is what every later statement about these rows compares.
+func (s *Store) fence(t *taking) string {
+	if s.config.Mapping.ClaimToken == "" {
+		return t.server
+	}
+	return t.used().String()
+}
+
+// take runs the claim and returns when its commit is known (I4).
+func (s *Store) take(ctx context.Context, conn *pgxpool.Conn, all *statements, t *taking) error {
+	low, sweep := s.from(t.started)
 	flush := &pgx.Batch{}
-	flush.Queue(s.statements.durable).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&now, nil)
+	flush.Queue(all.durable.sql).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&t.now, &t.server, &t.suspectsWait, nil)
 	})
-	flush.Queue(s.statements.claim(limit), pgtype.UUID{Bytes: b.Token, Valid: true}, s.lease, low).Query(
-		func(rows pgx.Rows) (err error) {
-			taken, err = pgx.CollectRows(rows, scanClaimed)
-			return err
+	if t.ask.Suspects {
+		s.queueSuspects(flush, all, t)
+	} else {
+		do := all.limited("claim", t.ask.Rows)
+		flush.Queue(do.sql, do.args(t.token.String(), s.config.Lease, low)...).Query(t.collect)
+	}
+	if err := s.db.Flush(ctx, conn, flush); err != nil {
+		return err
+	}
+	if len(t.taken) > t.ask.Rows {
+		return fmt.Errorf("%w: %d rows for a limit of %d", errOverClaimed, len(t.taken), t.ask.Rows)
+	}
+	slices.SortFunc(t.taken, func(a, b claimed) int {
+		return cmp.Or(a.due.Compare(b.due), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
+	})
+	if !t.ask.Suspects {
+		s.advance(t.started, sweep, t.now, t.taken)
+	}
+	return nil
+}
+
+// queueSuspects first ends those that are to be given up.
+func (s *Store) queueSuspects(flush *pgx.Batch, all *statements, t *taking) {
+	if s.config.Mapping.Counter() == "" {
+		return
+	}
+	budget := int64(1) // Without a count of attempts every suspect comes alone.
+	if s.config.Mapping.Attempts != "" {
+		budget = int64(max(t.ask.MaxAttempts, 1))
+	}
+	if canAbandon(s.config.Mapping) {
+		do := all.limited("abandon", t.ask.Rows)
+		flush.Queue(do.sql, do.args(budget)...).Exec(func(tag pgconn.CommandTag) error {
+			t.abandoned = int(tag.RowsAffected())
+			return nil
 		})
-	// Close returns nil only after the server has said that it has committed.
-	if err := conn.SendBatch(ctx, flush).Close(); err != nil {
-		return now, nil, err
 	}
-	if len(taken) > limit {
-		return now, nil, fmt.Errorf("%w: %d rows for a limit of %d", errOverClaimed, len(taken), limit)
-	}
-	slices.SortFunc(taken, func(a, b claimed) int {
-		return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.id, b.id))
-	})
-	s.advance(b.Started, sweep, now, taken)
-	return now, taken, nil
+	do := all.limited("suspects", t.ask.Rows)
+	flush.Queue(do.sql, do.args(t.token.String(), s.config.Lease, t.lone().String(), budget)...).Query(t.collect)
+}
+
+func (t *taking) collect(rows pgx.Rows) (err error) {
+	t.taken, err = pgx.CollectRows(rows, scanClaimed)
+	return err
 }
 
 // errOverClaimed cannot happen with a claim in its CTE form; a plan that took
@@ -120,8 +195,9 @@ var errOverClaimed = errors.New("the claim took too many rows")
 func scanClaimed(row pgx.CollectableRow) (claimed, error) {
 	var c claimed
 	var due pgtype.Timestamptz
-	err := row.Scan(&c.id, &c.generation, &c.attempts, &due, &c.reclaimed, &c.bytes)
-	c.due = finite(due)
+	var partition pgtype.Text
+	err := row.Scan(&c.id, &c.generation, &c.attempts, &due, &c.reclaimed, &c.bytes, &partition)
+	c.due, c.partition = finite(due), partition.String
 	return c, err
 }
 
@@ -145,7 +221,7 @@ func maybeCommitted(err error) bool {
 }
 
 // newToken is a uuid of version 4.
-func newToken() (token [16]byte) {
+func newToken() (token uuid.UUID) {
 	_, _ = rand.Read(token[:]) // It never fails; see its documentation.
 	const version, variant = 0x40, 0x80
 	token[6] = token[6]&0x0f | version
@@ -153,12 +229,13 @@ func newToken() (token [16]byte) {
 	return token
 }
 
-func newClaim(rows []claimed) *claim {
-	c := &claim{}
+func newClaim(fence string, rows []claimed) *claim {
+	c := &claim{fence: fence}
 	for _, row := range rows {
 		c.ids = append(c.ids, row.id)
 		c.generations = append(c.generations, row.generation)
 		c.attempts = append(c.attempts, row.attempts)
+		c.partitions = append(c.partitions, row.partition)
 	}
 	return c
 }

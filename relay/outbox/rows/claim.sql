@@ -1,7 +1,8 @@
 -- Takes rows that are due, or whose lease has ended, and makes them this claim's: $1 is its token, $2 how long it holds,
 -- $3 the watermark, below which nothing is looked at. READY rows are due at next_attempt_at, INPROGRESS rows when their
 -- lease ends; one expression says so, and the queue index holds it, so that the oldest rows are found without a sort
--- however many are delayed, in flight or done. An OR over two columns has no such order.
+-- however many are delayed, in flight or done. An OR over two columns has no such order. Rows whose relays have died twice
+-- are not in that index; see suspects.sql.
 --
 -- A CTE with row locks is evaluated once: inline, the planner may run it again for every row of a nested loop, and each
 -- run would lock further rows. SKIP LOCKED passes over what another claim is taking. The limit is a literal, because a
@@ -9,25 +10,29 @@
 --
 -- Only keys come back: what can fill a socket must not be sent while the rows are locked.
 WITH candidate AS MATERIALIZED (
-    SELECT o.id,
-           (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END) AS due,
-           o.status OPERATOR(pg_catalog.=) 'INPROGRESS' AS reclaimed
+    SELECT o.id AS id,/*if whole*//*else o.partition_key AS partition_key,*/
+           /*due:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)/*:due*/ AS due,
+           /*claimed:*/o.status OPERATOR(pg_catalog.=) 'INPROGRESS'/*:claimed*/ AS reclaimed
     FROM /*table*/public.outbox AS o
-    WHERE o.status OPERATOR(pg_catalog.=) ANY ('{READY,INPROGRESS}')
-      AND (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)
+    WHERE /*queued:*/o.status OPERATOR(pg_catalog.=) ANY ('{READY,INPROGRESS}')
+      AND (o.status OPERATOR(pg_catalog.<>) 'INPROGRESS' OR o.attempts OPERATOR(pg_catalog.<) 2)/*:queued*/
+      AND /*due:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)/*:due*/
           OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
-      AND (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)
-          OPERATOR(pg_catalog.>=) $3::pg_catalog.timestamptz
-    ORDER BY (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END), o.id
+      AND /*due:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)/*:due*/
+          OPERATOR(pg_catalog.>=) $3::pg_catalog.timestamptz/*if inprogress*//*else
+      AND o.next_attempt_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()*/
+    ORDER BY /*due:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)/*:due*/,
+             /*order*/o.id
     LIMIT /*limit*/500
     FOR UPDATE SKIP LOCKED
 )
 UPDATE /*table*/public.outbox AS o
-SET status = 'INPROGRESS',
-    generation = o.generation OPERATOR(pg_catalog.+) 1,
-    attempts = o.attempts OPERATOR(pg_catalog.+) 1,
-    claim_token = $1::pg_catalog.uuid,
-    lease_until = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
+SET /*if inprogress*//*status*/status = /*inprogress*/'INPROGRESS',/*end*/
+    /*if generation*//*generation*/generation = o.generation OPERATOR(pg_catalog.+) 1,/*end*/
+    /*if attempts*//*attempts*/attempts = o.attempts OPERATOR(pg_catalog.+) 1,/*end*/
+    /*if token*//*claim_token*/claim_token = $1::pg_catalog.text::/*tokentype*/pg_catalog.uuid,/*end*/
+    /*lease_until*/lease_until = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 FROM candidate AS c
-WHERE o.id OPERATOR(pg_catalog.=) c.id
-RETURNING o.id, o.generation, o.attempts, c.due, c.reclaimed, COALESCE(pg_catalog.octet_length(o.payload), 0);
+WHERE o.id OPERATOR(pg_catalog.=) c.id/*if whole*//*else AND o.partition_key OPERATOR(pg_catalog.=) c.partition_key*/
+RETURNING o.id::pg_catalog.text, /*generationvalue*/o.generation, /*countervalue*/o.attempts, c.due, c.reclaimed,
+          COALESCE(pg_catalog.octet_length(/*payload*/o.payload), 0), /*partitionvalue*/NULL::pg_catalog.text;

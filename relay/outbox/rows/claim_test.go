@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/relayfleet/relayfleet/relay/event"
@@ -15,12 +16,27 @@ import (
 
 func newStore(t testing.TB, d database.Database) *rows.Store {
 	t.Helper()
-	return rows.New(d.Open(t), d.Table, outboxtest.Lease)
+	return openStore(t, d, d.Config())
+}
+
+func openStore(t testing.TB, d database.Database, config outbox.Config) *rows.Store {
+	t.Helper()
+	store, err := rows.New(database.Open(t, config), rows.Config{Table: d.Table, Mapping: d.Mapping, Lease: outboxtest.Lease})
+	require.NoError(t, err)
+	return store
+}
+
+// shape is what the catalogue says of a table.
+func shape(t testing.TB, d database.Database) outbox.Shape {
+	t.Helper()
+	found, err := outbox.ReadShape(t.Context(), d.Owner, d.Table)
+	require.NoError(t, err)
+	return found
 }
 
 func claim(t *testing.T, store *rows.Store, limit int) event.Batch {
 	t.Helper()
-	batch, err := store.Claim(t.Context(), limit)
+	batch, err := store.Claim(t.Context(), event.Ask{Rows: limit})
 	require.NoError(t, err)
 	return batch
 }
@@ -87,33 +103,33 @@ func TestTheInstantAtWhichALeaseEnds(t *testing.T) {
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) VALUES (gen_random_uuid())")
 	batch := claim(t, newStore(t, d), 1)
 	end := database.Query[time.Time](t, d.Owner, "SELECT lease_until FROM outbox")
-	statements := rows.Statements(d.Table, 10)
+	statements := rows.Statements(d.Table, d.Mapping, shape(t, d), 10)
 	for _, test := range []struct {
 		statement string
 		args      []any
 	}{
 		{"settle_sent", nil},
-		{"settle_retry", []any{map[int64]int64{1: 0}, map[int64]string{1: ""}}},
-		{"settle_failed", []any{map[int64]string{1: ""}}},
+		{"settle_retry", []any{map[string]int64{"1": 0}, map[string]string{"1": ""}}},
+		{"settle_failed", []any{map[string]string{"1": ""}}},
 		{"release", []any{true}},
-		{"uncharge", []any{[]int32{1}}},
+		{"uncharge", []any{map[string]string{"1": "1"}}},
 		{"renew", []any{time.Minute}},
 	} {
-		args := append([]any{batch.Token, []int64{1}, []int64{1}}, test.args...)
+		args := append([]any{uuid.UUID(batch.Token).String(), []string{"1"}, []int64{1}}, test.args...)
 		for at, changed := range map[time.Time]int64{end: 0, end.Add(time.Hour): 0, end.Add(-time.Microsecond): 1} {
 			tx, err := d.Owner.Begin(t.Context())
 			require.NoError(t, err)
-			tag, err := tx.Exec(t.Context(), rows.AtTime(statements[test.statement], at), args...)
+			tag, err := tx.Exec(t.Context(), rows.AtTime(statements[test.statement].SQL, at), args...)
 			require.NoError(t, err)
 			require.Equal(t, changed, tag.RowsAffected(), "%s at %s", test.statement, at)
 			require.NoError(t, tx.Rollback(t.Context()))
 		}
 	}
-	args := []any{batch.Token, time.Minute, "-infinity"}
-	tag, err := d.Owner.Exec(t.Context(), rows.AtTime(statements["claim"], end.Add(-time.Microsecond)), args...)
+	args := []any{uuid.NewString(), time.Minute, "-infinity"}
+	tag, err := d.Owner.Exec(t.Context(), rows.AtTime(statements["claim"].SQL, end.Add(-time.Microsecond)), args...)
 	require.NoError(t, err)
 	require.Zero(t, tag.RowsAffected())
-	tag, err = d.Owner.Exec(t.Context(), rows.AtTime(statements["claim"], end), args...)
+	tag, err = d.Owner.Exec(t.Context(), rows.AtTime(statements["claim"].SQL, end), args...)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), tag.RowsAffected())
 }
@@ -125,26 +141,13 @@ func TestRenewalNamesItsRows(t *testing.T) {
 	batch := claim(t, store, 3)
 	leases := "SELECT array_agg(lease_until ORDER BY id) FROM outbox"
 	before := database.Query[[]time.Time](t, d.Owner, leases)
-	kept, err := store.Renew(t.Context(), rows.Part(batch, 1))
+	settled, err := store.Renew(t.Context(), rows.Part(batch, 1))
 	require.NoError(t, err)
-	require.Equal(t, []bool{true}, kept)
+	require.Equal(t, event.Settled{Renewed: 1}, settled)
 	after := database.Query[[]time.Time](t, d.Owner, leases)
 	require.Equal(t, before[0], after[0])
 	require.True(t, after[1].After(before[1]))
 	require.Equal(t, before[2], after[2])
-}
-
-// A consumer that moves the row on leaves the claim's token in it.
-func TestOvertakenByAConsumer(t *testing.T) {
-	d := open(t, outbox.Table{Schema: "public", Name: "outbox"})
-	d.Insert(t, 2)
-	store := newStore(t, d.Database)
-	batch := claim(t, store, 2)
-	database.Exec(t, d.Owner, "UPDATE outbox SET status = 'CONSUMED', lease_until = NULL WHERE id = 1")
-	settled, err := store.Settle(t.Context(), batch, []event.Settlement{{Action: event.Sent}, {Action: event.Sent}})
-	require.NoError(t, err)
-	require.Equal(t, event.Settled{Sent: 1, Overtaken: 1}, settled)
-	require.Equal(t, "CONSUMED", database.Query[string](t, d.Owner, "SELECT status FROM outbox WHERE id = 1"))
 }
 
 // Whatever the role's default is, the claim's commit is durable, and one that
@@ -172,22 +175,24 @@ func TestClaimIsDurable(t *testing.T) {
 }
 
 func TestPayloadsAreBounded(t *testing.T) {
+	const budget = 1 << 20
 	d := database.New(t)
 	// Five rows of which two fit, and a small one.
 	database.Exec(t, d.Owner, `INSERT INTO outbox (event_id, payload)
-		SELECT gen_random_uuid(), convert_to(repeat('x', $1::int), 'UTF8') FROM generate_series(1, 5)`, rows.MaxBytes*2/5)
+		SELECT gen_random_uuid(), convert_to(repeat('x', $1::int), 'UTF8') FROM generate_series(1, 5)`, budget*2/5)
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id, payload) VALUES (gen_random_uuid(), 'small')")
 	store := newStore(t, d)
 	var taken []string
 	for range 10 {
-		batch := claim(t, store, 500)
+		batch, err := store.Claim(t.Context(), event.Ask{Rows: 500, Bytes: budget})
+		require.NoError(t, err)
 		bytes := 0
 		for _, e := range batch.Events {
 			bytes += len(e.Payload)
 			taken = append(taken, e.Row)
 			require.Equal(t, 1, e.Attempts, "what did not fit got its attempt back")
 		}
-		require.LessOrEqual(t, bytes, rows.MaxBytes)
+		require.LessOrEqual(t, bytes, budget)
 	}
 	require.Equal(t, []string{"1", "2", "3", "4", "5", "6"}, taken)
 }

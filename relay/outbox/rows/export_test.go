@@ -8,20 +8,64 @@ import (
 	"github.com/relayfleet/relayfleet/relay/outbox"
 )
 
-// MaxBytes is the byte budget of a batch.
-const MaxBytes = maxBytes
-
 // ParseHeaders is parseHeaders.
 var ParseHeaders = parseHeaders
 
-// Statements are all statements of a table by name, as they are sent.
-func Statements(table outbox.Table, limit int) map[string]string {
-	s := newStatements(table)
-	return map[string]string{
-		"durable": s.durable, "claim": s.claim(limit), "read": s.read, "settle_sent": s.settleSent,
-		"settle_retry": s.settleRetry, "settle_failed": s.settleFailed, "release": s.release, "uncharge": s.uncharge,
-		"renew": s.renew, "refused": s.refused, "recover": s.recover, "backlog": s.backlog,
+// Statement is a statement as it is sent, and the numbers that its parameters
+// have in its file.
+type Statement struct {
+	SQL    string
+	Params []int
+}
+
+// Statements are all statements of a table by the names of their files.
+func Statements(table outbox.Table, m outbox.Mapping, shape outbox.Shape, limit int) map[string]Statement {
+	s := newStatements(table, m, shape)
+	all := map[string]statement{
+		"durable": s.durable, "claim": s.limited("claim", limit), "read": s.read, "settle_sent": s.settleSent,
+		"settle_retry": s.settleRetry, "release": s.release, "uncharge": s.uncharge, "renew": s.renew, "refused": s.refused,
+		"recover": s.recover, "recover_suspects": s.recoverSuspects, "backlog": s.backlog,
 	}
+	if m.Failed != "" {
+		all["settle_failed"] = s.settleFailed
+	}
+	if m.Counter() != "" {
+		all["suspects"] = s.limited("suspects", limit)
+	}
+	if canAbandon(m) {
+		all["abandon"] = s.limited("abandon", limit)
+	}
+	statements := map[string]Statement{}
+	for name, s := range all {
+		if s.sql != "" {
+			statements[name] = Statement{s.sql, s.params}
+		}
+	}
+	return statements
+}
+
+// Files are the names of all files with statements.
+func Files() []string {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".sql"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Raw is a file as it stands.
+func Raw(name string) string {
+	text, err := files.ReadFile(name + ".sql")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 // AtTime is a statement that takes the database's clock to stand at t.
@@ -39,10 +83,10 @@ func Part(b event.Batch, events ...int) event.Batch {
 	part := b
 	part.Events = nil
 	for i, e := range events {
-		rows[i] = claimed{id: whole.ids[e], generation: whole.generations[e], attempts: whole.attempts[e]}
+		rows[i] = claimed{id: whole.ids[e], generation: whole.generations[e], attempts: whole.attempts[e], partition: whole.partitions[e]}
 		part.Events = append(part.Events, b.Events[e])
 	}
-	part.Claim = newClaim(rows)
+	part.Claim = newClaim(whole.fence, rows)
 	return part
 }
 

@@ -5,10 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/relayfleet/relayfleet/relay/event"
 )
 
 const (
@@ -22,22 +19,30 @@ const (
 
 // lostClaim is a claim that may hold rows of which the relay knows nothing.
 type lostClaim struct {
-	token   [16]byte
+	token   string
 	started time.Time
 	lookAt  time.Time
 }
 
-func (s *Store) remember(b event.Batch) {
+// remember notes the tokens that the rows of a claim may have. Without a token
+// they cannot be found, and their lease must end.
+func (s *Store) remember(t *taking) {
+	if s.config.Mapping.ClaimToken == "" {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.lost = append(s.mu.lost, lostClaim{token: b.Token, started: b.Started})
+	s.mu.lost = append(s.mu.lost, lostClaim{token: t.token.String(), started: t.started})
+	if t.ask.Suspects {
+		s.mu.lost = append(s.mu.lost, lostClaim{token: t.lone().String(), started: t.started})
+	}
 }
 
 // recoverLost gives back what lost claims hold. One that was found is done
 // with, and so is one whose lease must have ended.
-func (s *Store) recoverLost(ctx context.Context, conn *pgxpool.Conn) error {
+func (s *Store) recoverLost(ctx context.Context, conn *pgxpool.Conn, all *statements) error {
 	for _, lost := range s.lostNow() {
-		found, err := s.recoverClaim(ctx, conn, lost)
+		found, err := s.recoverClaim(ctx, conn, all, lost)
 		if err != nil {
 			return err
 		}
@@ -55,21 +60,27 @@ func (s *Store) lostNow() []lostClaim {
 	defer s.mu.Unlock()
 	now := time.Now()
 	s.mu.lost = slices.DeleteFunc(s.mu.lost, func(l lostClaim) bool {
-		return now.Sub(l.started) > s.lease+s.patience()
+		return now.Sub(l.started) > s.config.Lease+s.patience()
 	})
 	return slices.DeleteFunc(slices.Clone(s.mu.lost), func(l lostClaim) bool { return now.Before(l.lookAt) })
 }
 
-func (s *Store) recoverClaim(ctx context.Context, conn *pgxpool.Conn, lost lostClaim) (found bool, err error) {
-	earliest := s.lease - time.Since(lost.started) - clockSlack
-	var changed int64
-	err = repeated(func() error {
-		tag, err := conn.Exec(ctx, s.statements.recover,
-			pgtype.UUID{Bytes: lost.token, Valid: true}, max(0, earliest), s.lease+clockSlack)
-		changed = tag.RowsAffected()
-		return err
-	})
-	return changed > 0, err
+func (s *Store) recoverClaim(ctx context.Context, conn *pgxpool.Conn, all *statements, lost lostClaim) (found bool, err error) {
+	earliest := s.config.Lease - time.Since(lost.started) - clockSlack
+	for _, do := range []statement{all.recover, all.recoverSuspects} {
+		if do.sql == "" {
+			continue
+		}
+		err = repeated(func() error {
+			tag, err := s.run(ctx, conn, do, lost.token, max(0, earliest), s.config.Lease+clockSlack)
+			found = found || tag.RowsAffected() > 0
+			return err
+		})
+		if err != nil {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 func (s *Store) looked(lost lostClaim, found bool) {

@@ -10,9 +10,7 @@ import (
 
 	"github.com/relayfleet/relayfleet/relay/event"
 	"github.com/relayfleet/relayfleet/relay/outbox"
-	"github.com/relayfleet/relayfleet/relay/outbox/outboxtest"
 	"github.com/relayfleet/relayfleet/relay/outbox/outboxtest/database"
-	"github.com/relayfleet/relayfleet/relay/outbox/rows"
 )
 
 // patience is how long a condition may take on a busy machine.
@@ -35,7 +33,7 @@ func TestClaimWhoseAnswerIsLost(t *testing.T) {
 	p.SetMute(true)
 	failed := make(chan error, 1)
 	go func() {
-		_, err := store.Claim(t.Context(), 10)
+		_, err := store.Claim(t.Context(), event.Ask{Rows: 10})
 		failed <- err
 	}()
 	require.Eventually(t, func() bool {
@@ -61,12 +59,13 @@ func TestClaimWhoseAnswerIsLost(t *testing.T) {
 // Rows whose content cannot be read after the claim are given back as well.
 func TestClaimWhoseRowsCannotBeRead(t *testing.T) {
 	d := database.New(t)
+	store := newStore(t, d)
+	require.Empty(t, claim(t, store, 10).Events, "the table could be read when it was looked at")
 	database.Exec(t, d.Owner, "REVOKE SELECT ON outbox FROM "+d.Role)
 	database.Exec(t, d.Owner, "GRANT SELECT (id, status, generation, claim_token, attempts, lease_until, next_attempt_at, payload) ON outbox TO "+d.Role)
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) VALUES (gen_random_uuid())")
-	store := newStore(t, d)
 	for range 3 {
-		_, err := store.Claim(t.Context(), 10)
+		_, err := store.Claim(t.Context(), event.Ask{Rows: 10})
 		require.Equal(t, outbox.PermissionDenied, outbox.Classify(err).Code)
 	}
 	database.Exec(t, d.Owner, "GRANT SELECT ON outbox TO "+d.Role)
@@ -84,8 +83,8 @@ func TestClaimThatTimesOutHoldsNothing(t *testing.T) {
 		INSERT INTO outbox (event_id) VALUES (gen_random_uuid())`)
 	config := d.Config()
 	config.StatementTimeout = 200 * time.Millisecond
-	store := rows.New(database.Open(t, config), d.Table, outboxtest.Lease)
-	_, err := store.Claim(t.Context(), 1)
+	store := openStore(t, d, config)
+	_, err := store.Claim(t.Context(), event.Ask{Rows: 1})
 	require.Equal(t, outbox.DatabaseFailed, outbox.Classify(err).Code)
 	database.Exec(t, d.Owner, "DROP TRIGGER wait ON outbox")
 	batch := claim(t, store, 1)

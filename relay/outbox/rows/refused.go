@@ -5,128 +5,132 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/relayfleet/relayfleet/relay/event"
 )
 
 // change is a guarded statement over some rows of a claim.
 type change struct {
-	sql string
-	// args follow the token, the ids and the generations.
+	statement func(*statements) statement
+	// args follow the fence, the ids, the generations and the partition keys.
 	args []any
 	// count says as what n changed rows are counted.
 	count func(n int) event.Settled
-	// already tells whether a refused row looks as this statement leaves it.
+	// already tells whether a row looks as this statement leaves it.
 	already func(refusedRow) bool
 }
 
 // change runs a statement and finds out why rows were refused. Nothing is ever
 // done about a refused row beyond counting it (I2).
-func (s *Store) change(ctx context.Context, token [16]byte, c *claim, rows []int, do change) (event.Settled, error) {
+func (s *Store) change(ctx context.Context, c *claim, rows []int, do change) (event.Settled, error) {
 	if len(rows) == 0 {
 		return event.Settled{}, nil
 	}
-	ids, generations := c.keys(rows)
-	args := append([]any{pgtype.UUID{Bytes: token, Valid: true}, ids, generations}, do.args...)
-	changed, err := s.ids(ctx, do.sql, args...)
+	changed, err := s.exec(ctx, func(all *statements) (statement, []any) {
+		return do.statement(all), append(c.args(rows), do.args...)
+	})
 	if err != nil {
 		return event.Settled{}, err
 	}
-	settled := do.count(len(changed))
-	if len(changed) == len(rows) {
+	settled := do.count(changed)
+	if changed == len(rows) {
 		return settled, nil
 	}
-	marks := c.marked(changed)
-	refused := make([]int, 0, len(rows)-len(changed))
-	for _, row := range rows {
-		if !marks[row] {
-			refused = append(refused, row)
-		}
-	}
-	why, err := s.explain(ctx, token, c, refused, do)
+	why, err := s.explain(ctx, c, rows, changed, do)
 	return settled.Add(why), err
 }
 
-// state is how a refused row looks now.
+// state is how a row looks now.
 type state struct {
-	ID         int64
-	Status     string
+	ID         string
+	Status     pgtype.Text
 	Generation int64
-	Token      pgtype.UUID
-	Attempts   int32
+	Token      pgtype.Text
+	Attempts   int64
 }
 
-// refusedRow is a refused row beside the claim that wanted it.
+// refusedRow is a row beside the claim that wanted it.
 type refusedRow struct {
 	now        state
-	token      [16]byte
 	generation int64
-	attempts   int32
+	attempts   int64
+	// token is that of the claim; empty where the table has none.
+	token string
 }
 
+// isOurs: no other claim has come after ours.
 func (r refusedRow) isOurs() bool {
-	return r.now.Generation == r.generation && r.now.Token.Valid && r.now.Token.Bytes == r.token
+	return r.now.Generation == r.generation && (r.token == "" || r.now.Token.Valid && r.now.Token.String == r.token)
 }
 
 // isReleased: only the claim's owner makes a row READY without a new generation.
-func (r refusedRow) isReleased() bool {
-	return r.now.Status == "READY" && r.now.Generation == r.generation && !r.now.Token.Valid
+func (s *Store) isReleased(r refusedRow) bool {
+	if r.now.Status.String != s.config.Mapping.Ready || r.now.Token.Valid {
+		return false
+	}
+	// Without a generation a row that nobody holds may have been through another
+	// claim; it is not ours any more, and says no more than that.
+	return s.config.Mapping.Generation != "" && r.now.Generation == r.generation
 }
 
 // ended makes the question whether this very claim has left a row with a status.
 func ended(status string) func(refusedRow) bool {
-	return func(r refusedRow) bool { return r.now.Status == status && r.isOurs() }
+	return func(r refusedRow) bool { return r.now.Status.String == status && r.isOurs() }
 }
 
-// explain reads refused rows once and counts them by kind. A row that is gone
-// is stale.
-func (s *Store) explain(ctx context.Context, token [16]byte, c *claim, refused []int, do change) (event.Settled, error) {
-	states, err := s.states(ctx, c, refused)
+// explain looks once at the rows of a statement that has changed only some of
+// them, and counts the others by kind. A row that is gone is stale. The rows that
+// the statement has changed look as it leaves them, so they are taken off there.
+func (s *Store) explain(ctx context.Context, c *claim, rows []int, changed int, do change) (event.Settled, error) {
+	states, err := s.states(ctx, c, rows)
 	if err != nil {
 		return event.Settled{}, err
 	}
-	var settled event.Settled
-	for _, row := range refused {
+	var seen event.Settled
+	for _, row := range rows {
 		now, there := states[c.ids[row]]
-		found := refusedRow{now, token, c.generations[row], c.attempts[row]}
+		found := refusedRow{now: now, generation: c.generations[row], attempts: c.attempts[row]}
+		if s.config.Mapping.ClaimToken != "" {
+			found.token = c.fence
+		}
 		switch {
 		case there && do.already(found):
-			settled.AlreadyMine++
-		case there && found.isOvertaken():
-			settled.Overtaken++
+			seen.AlreadyMine++
+		case there && s.isOvertaken(found):
+			seen.Overtaken++
 		default:
-			settled.Stale++
+			seen.Stale++
 		}
 	}
-	return settled, nil
+	refused := len(rows) - changed
+	// A renewal leaves a row as it was: living, ours, and so counted as stale above.
+	stale := min(seen.Stale, refused)
+	if do.count(1).Renewed > 0 {
+		stale = max(0, refused-seen.AlreadyMine-seen.Overtaken)
+	}
+	overtaken := min(seen.Overtaken, refused-stale)
+	return event.Settled{Stale: stale, Overtaken: overtaken, AlreadyMine: refused - stale - overtaken}, nil
 }
 
 // isOvertaken: a consumer moved a row that was still ours to a status of its own.
-func (r refusedRow) isOvertaken() bool {
-	switch r.now.Status {
-	case "READY", "INPROGRESS", "SENT", "FAILED":
+func (s *Store) isOvertaken(r refusedRow) bool {
+	m := s.config.Mapping
+	switch r.now.Status.String {
+	case m.Ready, m.InProgress, m.Sent, m.Failed:
 		return false
 	}
 	return r.isOurs()
 }
 
-func (s *Store) states(ctx context.Context, c *claim, rows []int) (map[int64]state, error) {
-	conn, err := s.acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Release()
-	ctx, cancel := context.WithTimeout(ctx, s.patience())
-	defer cancel()
-	ids, _ := c.keys(rows)
-	found, err := conn.Query(ctx, s.statements.refused, ids)
-	if err != nil {
-		return nil, err
-	}
-	list, err := pgx.CollectRows(found, pgx.RowToStructByPos[state])
-	states := make(map[int64]state, len(list))
-	for _, st := range list {
-		states[st.ID] = st
-	}
+func (s *Store) states(ctx context.Context, c *claim, rows []int) (map[string]state, error) {
+	states := map[string]state{}
+	err := s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn, all *statements) error {
+		list, err := query(ctx, s, conn, pgx.RowToStructByPos[state], all.refused, c.args(rows)...)
+		for _, st := range list {
+			states[st.ID] = st
+		}
+		return err
+	})
 	return states, err
 }

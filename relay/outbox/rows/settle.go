@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/relayfleet/relayfleet/relay/event"
 )
@@ -26,14 +25,17 @@ func own(b event.Batch) (*claim, error) {
 	return c, nil
 }
 
-// keys are the ids and generations of some rows.
-func (c *claim) keys(rows []int) (ids, generations []int64) {
-	ids, generations = make([]int64, len(rows)), make([]int64, len(rows))
+// args are the first four parameters of every guarded statement, for some rows:
+// fence, ids, generations, partition keys.
+func (c *claim) args(rows []int) []any {
+	ids, generations, partitions := make([]string, len(rows)), make([]int64, len(rows)), make([]string, len(rows))
 	for i, row := range rows {
-		ids[i], generations[i] = c.ids[row], c.generations[row]
+		ids[i], generations[i], partitions[i] = c.ids[row], c.generations[row], c.partitions[row]
 	}
-	return ids, generations
+	return []any{c.fence, ids, generations, partitions}
 }
+
+func allOf(c *claim) []int { return c.chosen(func(int) bool { return true }) }
 
 // chosen are the rows of which keep is true.
 func (c *claim) chosen(keep func(row int) bool) []int {
@@ -62,7 +64,7 @@ func (s *Store) Settle(ctx context.Context, b event.Batch, settlements []event.S
 	var settled event.Settled
 	for _, action := range []event.Action{event.Sent, event.Retry, event.Fail} {
 		rows := c.chosen(func(row int) bool { return settlements[row].Action == action })
-		done, err := s.change(ctx, b.Token, c, rows, s.settlement(action, c, rows, settlements))
+		done, err := s.change(ctx, c, rows, s.settlement(action, c, rows, settlements))
 		if err != nil {
 			return settled, s.failed("settle", err)
 		}
@@ -73,36 +75,39 @@ func (s *Store) Settle(ctx context.Context, b event.Batch, settlements []event.S
 
 // settlement is the statement that records an action.
 func (s *Store) settlement(action event.Action, c *claim, rows []int, settlements []event.Settlement) change {
+	m := s.config.Mapping
 	switch action {
 	case event.Retry:
 		return change{
-			sql: s.statements.settleRetry, args: []any{c.delays(rows, settlements), c.reasons(rows, settlements)},
-			count: func(n int) event.Settled { return event.Settled{Retried: n} }, already: refusedRow.isReleased,
+			statement: func(all *statements) statement { return all.settleRetry },
+			args:      []any{c.delays(rows, settlements), c.reasons(rows, settlements)},
+			count:     func(n int) event.Settled { return event.Settled{Retried: n} }, already: s.isReleased,
 		}
 	case event.Fail:
 		return change{
-			sql: s.statements.settleFailed, args: []any{c.reasons(rows, settlements)},
-			count: func(n int) event.Settled { return event.Settled{Failed: n} }, already: ended("FAILED"),
+			statement: func(all *statements) statement { return all.settleFailed },
+			args:      []any{c.reasons(rows, settlements)},
+			count:     func(n int) event.Settled { return event.Settled{Failed: n} }, already: ended(m.Failed),
 		}
 	case event.Sent, event.Leave:
 	}
 	return change{
-		sql:   s.statements.settleSent,
-		count: func(n int) event.Settled { return event.Settled{Sent: n} }, already: ended("SENT"),
+		statement: func(all *statements) statement { return all.settleSent },
+		count:     func(n int) event.Settled { return event.Settled{Sent: n} }, already: ended(m.Sent),
 	}
 }
 
 // delays are by id, in microseconds, the unit of PostgreSQL's intervals.
-func (c *claim) delays(rows []int, settlements []event.Settlement) map[int64]int64 {
-	values := make(map[int64]int64, len(rows))
+func (c *claim) delays(rows []int, settlements []event.Settlement) map[string]int64 {
+	values := make(map[string]int64, len(rows))
 	for _, row := range rows {
 		values[c.ids[row]] = max(0, settlements[row].Delay.Microseconds())
 	}
 	return values
 }
 
-func (c *claim) reasons(rows []int, settlements []event.Settlement) map[int64]string {
-	values := make(map[int64]string, len(rows))
+func (c *claim) reasons(rows []int, settlements []event.Settlement) map[string]string {
+	values := make(map[string]string, len(rows))
 	for _, row := range rows {
 		values[c.ids[row]] = storable(settlements[row].Reason)
 	}
@@ -141,7 +146,10 @@ func (s *Store) Release(
 		listed[i] = true
 	}
 	rows := c.chosen(func(row int) bool { return listed[row] })
-	settled, err := s.change(ctx, b.Token, c, rows, s.giving(cause, c, rows))
+	if cause == event.Unanswered && s.config.Mapping.Attempts == "" {
+		return event.Settled{Released: len(rows)}, nil // There is no attempt to give back.
+	}
+	settled, err := s.change(ctx, c, rows, s.giving(cause, c, rows))
 	if cause == event.Outage {
 		s.lookEverywhere()
 	}
@@ -152,46 +160,33 @@ func (s *Store) Release(
 func (s *Store) giving(cause event.ReleaseCause, c *claim, rows []int) change {
 	count := func(n int) event.Settled { return event.Settled{Released: n} }
 	if cause == event.Unanswered {
-		attempts := make([]int32, len(rows))
-		for i, row := range rows {
-			attempts[i] = c.attempts[row]
+		attempts := make(map[string]string, len(rows))
+		for _, row := range rows {
+			attempts[c.ids[row]] = strconv.FormatInt(c.attempts[row], 10)
 		}
 		return change{
-			sql: s.statements.uncharge, args: []any{attempts}, count: count,
+			statement: func(all *statements) statement { return all.uncharge }, args: []any{attempts}, count: count,
 			already: func(r refusedRow) bool { return r.isOurs() && r.now.Attempts < r.attempts },
 		}
 	}
 	dueNow := cause == event.Stopping
-	return change{sql: s.statements.release, args: []any{dueNow}, count: count, already: refusedRow.isReleased}
+	return change{
+		statement: func(all *statements) statement { return all.release }, args: []any{dueNow}, count: count,
+		already: s.isReleased,
+	}
 }
 
-// Renew makes the leases of b begin anew, and says per event whether it is
-// still ours.
-func (s *Store) Renew(ctx context.Context, b event.Batch) ([]bool, error) {
+// Renew makes the leases of b begin anew, and counts those that are not ours any
+// more.
+func (s *Store) Renew(ctx context.Context, b event.Batch) (event.Settled, error) {
 	c, err := own(b)
 	if err != nil {
-		return nil, fmt.Errorf("renew: %w", err)
+		return event.Settled{}, fmt.Errorf("renew: %w", err)
 	}
-	if len(b.Events) == 0 {
-		return nil, nil
-	}
-	token := pgtype.UUID{Bytes: b.Token, Valid: true}
-	renewed, err := s.ids(ctx, s.statements.renew, token, c.ids, c.generations, s.lease)
-	if err != nil {
-		return nil, s.failed("renew", err)
-	}
-	return c.marked(renewed), nil
-}
-
-// marked says per event whether its row is among ids.
-func (c *claim) marked(ids []int64) []bool {
-	found := make(map[int64]bool, len(ids))
-	for _, id := range ids {
-		found[id] = true
-	}
-	marks := make([]bool, len(c.ids))
-	for i, id := range c.ids {
-		marks[i] = found[id]
-	}
-	return marks
+	renewed, err := s.change(ctx, c, allOf(c), change{
+		statement: func(all *statements) statement { return all.renew }, args: []any{s.config.Lease},
+		count:   func(n int) event.Settled { return event.Settled{Renewed: n} },
+		already: func(r refusedRow) bool { return ended(s.config.Mapping.Sent)(r) || s.isReleased(r) },
+	})
+	return renewed, s.failed("renew", err)
 }

@@ -9,14 +9,15 @@
 -- filter, a hash that is looked up per row. The concatenation hides the status: written plainly it implies the queue
 -- index's predicate, and with statistics that know no INPROGRESS row all of that index is read.
 --
--- The token stays: it is how a relay that lost this statement's answer knows its own.
+-- The token stays: it is how a relay that lost this statement's answer knows its own. Where nothing says when a row was
+-- published, its due time does, which means nothing else then.
 UPDATE /*table*/public.outbox AS o
-SET status = 'SENT', lease_until = NULL, sent_at = pg_catalog.statement_timestamp()
-WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
+SET /*status*/status = /*sent*/'SENT', /*lease_until*/lease_until = NULL, /*sentat*/sent_at = pg_catalog.statement_timestamp()
+WHERE /*guard:*/o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
   AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
-          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          SELECT c.id, c.generation
+          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
-  AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
-  AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-RETURNING o.id;
+  AND (o.status::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
+  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()/*:guard*/;

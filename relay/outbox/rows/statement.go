@@ -1,8 +1,7 @@
 package rows
 
 import (
-	"embed"
-	"regexp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -11,70 +10,240 @@ import (
 	"github.com/relayfleet/relayfleet/relay/outbox"
 )
 
-//go:embed *.sql
-var files embed.FS
-
-// hole matches the comment with the hole's name and the value behind it.
-var hole = regexp.MustCompile(`/\*([a-z]+)\*/[\w.]+`)
-
-// render reads the statement of that name and fills its holes; one that values
-// does not name keeps what stands in the file. Comments stay behind.
-func render(name string, values map[string]string) string {
-	text, err := files.ReadFile(name + ".sql")
-	if err != nil {
-		panic("rows: no statement " + name) // Names are constants of this package.
-	}
-	lines := strings.Split(string(text), "\n")
-	kept := lines[:0]
-	for _, line := range lines {
-		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
-			kept = append(kept, line)
-		}
-	}
-	statement := hole.ReplaceAllStringFunc(strings.Join(kept, "\n"), func(found string) string {
-		if value, ok := values[hole.FindStringSubmatch(found)[1]]; ok {
-			return value
-		}
-		return found
-	})
-	return strings.TrimSpace(statement)
-}
-
-// statements are those of one table; that of the claim also depends on its limit.
+// statements are those of one table; those of a claim also depend on its limit.
 type statements struct {
-	table                                                           map[string]string
-	durable, read, refused, recover, backlog                        string
-	settleSent, settleRetry, settleFailed, release, uncharge, renew string
+	rendering                                                       rendering
+	durable, read, refused, recover, recoverSuspects, backlog       statement
+	settleSent, settleRetry, settleFailed, release, uncharge, renew statement
+	abandon                                                         statement
 }
 
-func newStatements(table outbox.Table) statements {
-	values := map[string]string{"table": table.SQL(), "cap": strconv.Itoa(backlogCap)}
-	return statements{
-		table:        values,
-		durable:      render("durable", values),
-		read:         render("read", values),
-		refused:      render("refused", values),
-		recover:      render("recover", values),
-		backlog:      render("backlog", values),
-		settleSent:   render("settle_sent", values),
-		settleRetry:  render("settle_retry", values),
-		settleFailed: render("settle_failed", values),
-		release:      render("release", values),
-		uncharge:     render("uncharge", values),
-		renew:        render("renew", values),
+func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape) *statements {
+	r := newRendering(table, m, shape)
+	s := &statements{
+		rendering:    r,
+		durable:      r.render("durable"),
+		read:         r.render("read"),
+		refused:      r.render("refused"),
+		backlog:      r.render("backlog"),
+		settleSent:   r.render("settle_sent"),
+		settleRetry:  r.render("settle_retry"),
+		settleFailed: r.render("settle_failed"),
+		release:      r.render("release"),
+		renew:        r.render("renew"),
 	}
+	if m.ClaimToken != "" {
+		s.recover = r.render("recover")
+		if m.Counter() != "" {
+			s.recoverSuspects = r.render("recover_suspects")
+		}
+	}
+	if m.Attempts != "" {
+		s.uncharge = r.render("uncharge")
+	}
+	if canAbandon(m) {
+		s.abandon = r.render("abandon")
+	}
+	return s
 }
 
-func (s statements) claim(limit int) string {
-	return render("claim", map[string]string{"table": s.table["table"], "limit": strconv.Itoa(limit)})
+// canAbandon: the table counts attempts, marks lone claims, and has a FAILED.
+func canAbandon(m outbox.Mapping) bool {
+	return m.ClaimToken != "" && m.Attempts != "" && m.Failed != ""
 }
 
-// Indexes are the statements that create the indexes without which a claim
-// reads the whole table.
-func Indexes(table outbox.Table) string {
-	return render("index", map[string]string{
-		"table":  table.SQL(),
-		"queue":  pgx.Identifier{table.Name + "_queue"}.Sanitize(),
-		"failed": pgx.Identifier{table.Name + "_failed"}.Sanitize(),
-	})
+// limited renders a statement that takes at most limit rows.
+func (s *statements) limited(name string, limit int) statement {
+	return s.rendering.with("limit", strconv.Itoa(limit)).render(name)
+}
+
+func (r rendering) with(hole, value string) rendering {
+	values := make(map[string]string, len(r.values)+1)
+	for k, v := range r.values {
+		values[k] = v
+	}
+	values[hole] = value
+	r.values = values
+	return r
+}
+
+// newRendering says how the statements look for one table.
+func newRendering(table outbox.Table, m outbox.Mapping, shape outbox.Shape) rendering {
+	r := rendering{
+		can: map[string]bool{
+			"inprogress": m.InProgress != "", "generation": m.Generation != "", "token": m.ClaimToken != "",
+			"attempts": m.Attempts != "", "counted": m.Counter() != "", "failed": m.Failed != "",
+			"lasterror": m.LastError != "", "whole": m.PartitionKey == "",
+		},
+		columns: map[string]string{},
+	}
+	r.values = map[string]string{
+		"table":    table.SQL(),
+		"regclass": literal(table.SQL()),
+		"queue":    quoted(indexName(table, "queue")), "suspects": quoted(indexName(table, "suspects")),
+		"failedindex": quoted(indexName(table, "failed")),
+		"limit":       "1", "cap": strconv.Itoa(backlogCap),
+		"ready": literal(m.Ready), "inprogress": literal(m.InProgress), "sent": literal(m.Sent), "failed": literal(m.Failed),
+		"unresolved": literal(arrayOf(m.Ready, m.InProgress)), "claimedstatus": literal(m.ClaimedStatus()),
+		"order": "o." + quoted(m.Order()), "ordername": quoted(m.Order()),
+		"counter": "o." + quoted(m.Counter()), "countername": quoted(m.Counter()),
+		"sentat": quoted(orElse(m.SentAt, m.NextAttemptAt)), "failedat": quoted(orElse(m.FailedAt, m.NextAttemptAt)),
+		"idtype": castName(shape[m.ID].Type), "tokentype": castName(shape[m.ClaimToken].Type),
+		"partitiontype": castName(shape[m.PartitionKey].Type),
+
+		"generationvalue":  valueOr(m.Generation, "", "0::pg_catalog.int8"),
+		"countervalue":     valueOr(m.Counter(), "::pg_catalog.int8", "0::pg_catalog.int8"),
+		"attemptsvalue":    valueOr(m.Attempts, "::pg_catalog.int8", "0::pg_catalog.int8"),
+		"tokenvalue":       valueOr(m.ClaimToken, "::pg_catalog.text", "NULL::pg_catalog.text"),
+		"partitionvalue":   valueOr(m.PartitionKey, "::pg_catalog.text", "NULL::pg_catalog.text"),
+		"createdvalue":     valueOr(m.CreatedAt, "", "NULL::pg_catalog.timestamptz"),
+		"topicvalue":       topicValue(m),
+		"keyvalue":         valueOr(m.Key, "::pg_catalog.text", "NULL::pg_catalog.text"),
+		"headersvalue":     valueOr(m.Headers, "::pg_catalog.text", "NULL::pg_catalog.text"),
+		"contenttypevalue": contentType(m, shape),
+		"extravalues":      extraValues(m),
+		"payload":          payload(m, shape),
+	}
+	for _, s := range m.Slots() {
+		r.columns[s.Name] = quoted(s.Column)
+		if _, taken := r.values[s.Name]; !taken {
+			r.values[s.Name] = quoted(s.Column)
+		}
+	}
+	return r
+}
+
+// indexName keeps within PostgreSQL's limit for names.
+func indexName(table outbox.Table, suffix string) string {
+	const longest = 63 - len("_suspects")
+	name := table.Name
+	if len(name) > longest {
+		name = strings.ToValidUTF8(name[:longest], "")
+	}
+	return name + "_" + suffix
+}
+
+func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+// literal is a string constant; its type follows from where it stands, so that
+// it fits text, numbers and enums alike.
+func literal(value string) string {
+	if strings.Contains(value, `\`) {
+		return `E'` + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value) + `'`
+	}
+	return `'` + strings.ReplaceAll(value, `'`, `''`) + `'`
+}
+
+// arrayOf is the text of an array of the values that are not empty.
+func arrayOf(values ...string) string {
+	var elements []string
+	for _, v := range values {
+		if v != "" {
+			elements = append(elements, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v)+`"`)
+		}
+	}
+	return "{" + strings.Join(elements, ",") + "}"
+}
+
+func orElse(column, other string) string {
+	if column == "" {
+		return other
+	}
+	return column
+}
+
+func valueOr(column, cast, missing string) string {
+	if column == "" {
+		return missing
+	}
+	return "o." + quoted(column) + cast
+}
+
+// castName is the name of a type for a cast; format_type's own would be looked
+// up on the search path.
+func castName(formatted string) string {
+	names := map[string]string{
+		"bigint": "int8", "integer": "int4", "smallint": "int2", "uuid": "uuid", "date": "date",
+		"timestamp with time zone": "timestamptz", "timestamp without time zone": "timestamp",
+	}
+	if name, ok := names[formatted]; ok {
+		return "pg_catalog." + name
+	}
+	return "pg_catalog.text"
+}
+
+// payload is bytes or text: what is sent is what PostgreSQL prints.
+func payload(m outbox.Mapping, shape outbox.Shape) string {
+	if shape[m.Payload].Type == "bytea" {
+		return "o." + quoted(m.Payload)
+	}
+	return "o." + quoted(m.Payload) + "::pg_catalog.text"
+}
+
+// contentType is the column that names it, or follows from the payload's type.
+func contentType(m outbox.Mapping, shape outbox.Shape) string {
+	if m.ContentType != "" {
+		return "o." + quoted(m.ContentType) + "::pg_catalog.text"
+	}
+	switch shape[m.Payload].Type {
+	case "json", "jsonb":
+		return "'application/json'::pg_catalog.text"
+	case "text", "character varying":
+		return "'text/plain; charset=utf-8'::pg_catalog.text"
+	}
+	return "NULL::pg_catalog.text"
+}
+
+func topicValue(m outbox.Mapping) string {
+	if m.TopicTemplate != "" {
+		return "NULL::pg_catalog.text"
+	}
+	return valueOr(m.Topic, "::pg_catalog.text", "NULL::pg_catalog.text")
+}
+
+// extraValues are the columns of headers, then those of the topic, as text.
+func extraValues(m outbox.Mapping) string {
+	var values []string
+	for _, h := range m.HeaderColumns {
+		values = append(values, "o."+quoted(h.Column)+"::pg_catalog.text")
+	}
+	for _, part := range m.TopicParts() {
+		if part.Column != "" {
+			values = append(values, "o."+quoted(part.Column)+"::pg_catalog.text")
+		}
+	}
+	if len(values) == 0 {
+		return "NULL::pg_catalog.text[]"
+	}
+	return "ARRAY[" + strings.Join(values, ", ") + "]"
+}
+
+// Index is an index that a statement relies on.
+type Index struct {
+	// Name is its name, not quoted; Create the statement that makes it.
+	Name, Create string
+	// Serves says which statements need it, in one phrase.
+	Serves string
+}
+
+// Indexes are those without which a statement reads all of the table.
+func Indexes(table outbox.Table, m outbox.Mapping) []Index {
+	r := newRendering(table, m, nil)
+	indexes := []Index{{indexName(table, "queue"), r.render("index").sql, "claims and the backlog"}}
+	if m.Counter() != "" {
+		indexes = append(indexes, Index{indexName(table, "suspects"), r.render("index_suspects").sql, "claims of suspects"})
+	}
+	if m.Failed != "" {
+		indexes = append(indexes, Index{indexName(table, "failed"), r.render("index_failed").sql, "FAILED rows"})
+	}
+	return indexes
+}
+
+// CreateIndexes are the statements of Indexes.
+func CreateIndexes(table outbox.Table, m outbox.Mapping) string {
+	var text strings.Builder
+	for _, index := range Indexes(table, m) {
+		fmt.Fprintf(&text, "%s\n", index.Create)
+	}
+	return text.String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,29 +12,46 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/relayfleet/relayfleet/relay/event"
 	"github.com/relayfleet/relayfleet/relay/outbox"
 )
+
+// Config says which table a Store keeps claims in, and how.
+type Config struct {
+	Table   outbox.Table
+	Mapping outbox.Mapping
+	// Lease is how long a claim holds.
+	Lease time.Duration
+}
 
 // Store keeps claims in the rows of one table. It may be used by several
 // goroutines, but a batch by one at a time.
 type Store struct {
-	db         *outbox.DB
-	lease      time.Duration
-	statements statements
+	db     *outbox.DB
+	config Config
 
 	mu struct {
 		sync.Mutex
-		watermark watermark
-		lost      []lostClaim
-		rowsFit   int // how many rows the byte budget let through last time; 0: it did not matter
+		// statements are made when the types of the columns are known; nil until
+		// then, and again after an error that may mean that they have changed.
+		statements *statements
+		watermark  watermark
+		lost       []lostClaim
+		rowsFit    int // how many rows the byte budget let through last time; 0: it did not matter
 	}
 }
 
-// New makes the store of a table, whose claims hold for lease. It connects to
-// nothing.
-func New(db *outbox.DB, table outbox.Table, lease time.Duration) *Store {
-	return &Store{db: db, lease: lease, statements: newStatements(table)}
+// New makes the store of a table. It connects to nothing. The error is about the
+// mapping.
+func New(db *outbox.DB, config Config) (*Store, error) {
+	if err := config.Mapping.Validate(); err != nil {
+		return nil, fmt.Errorf("mapping of the table: %w", err)
+	}
+	return &Store{db: db, config: config}, nil
 }
+
+// Abilities are what the table can record.
+func (s *Store) Abilities() event.Abilities { return s.config.Mapping.Abilities() }
 
 // answerMargin is how much longer than the server's own limit the relay waits
 // for an answer: whoever gives up first decides whether the outcome is known.
@@ -53,37 +71,93 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return s.db.Pool().Acquire(ctx)
 }
 
+// prepared returns the statements, which need the types of the columns.
+func (s *Store) prepared(ctx context.Context, conn *pgxpool.Conn) (*statements, error) {
+	s.mu.Lock()
+	known := s.mu.statements
+	s.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	shape, err := outbox.ReadShape(ctx, conn, s.config.Table)
+	if err != nil {
+		return nil, err
+	}
+	if problem := s.config.Mapping.Find(shape); problem != nil {
+		return nil, problem
+	}
+	made := newStatements(s.config.Table, s.config.Mapping, shape)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.statements = made
+	return made, nil
+}
+
 // failed says what was being done, once, for every exported method.
 func (s *Store) failed(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", doing, s.db.Failed(err))
+	problem := s.db.Failed(err)
+	if slices.Contains([]string{outbox.TableMissing, outbox.ColumnsMissing, outbox.ColumnsMistyped}, outbox.Classify(problem).Code) {
+		s.mu.Lock()
+		s.mu.statements = nil
+		s.mu.Unlock()
+	}
+	return fmt.Errorf("%s: %w", doing, problem)
 }
 
 // maxTries bounds how often a statement that lost against another is repeated.
 const maxTries = 5
 
-// ids runs a guarded statement that returns the ids of the rows it has changed.
-// Only others' bulk changes can make it lose: it is repeated at once.
-func (s *Store) ids(ctx context.Context, sql string, args ...any) ([]int64, error) {
-	var changed []int64
-	err := repeated(func() error {
-		conn, err := s.acquire(ctx)
-		if err != nil {
+// exec runs a guarded statement and returns how many rows it has changed. Only
+// others' bulk changes can make it lose: it is repeated at once.
+func (s *Store) exec(ctx context.Context, do func(*statements) (statement, []any)) (changed int, err error) {
+	err = repeated(func() error {
+		return s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn, all *statements) error {
+			do, args := do(all)
+			tag, err := s.run(ctx, conn, do, args...)
+			changed = int(tag.RowsAffected())
 			return err
-		}
-		defer conn.Release()
-		ctx, cancel := context.WithTimeout(ctx, s.patience())
-		defer cancel()
-		rows, err := conn.Query(ctx, sql, args...)
-		if err != nil {
-			return err
-		}
-		changed, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-		return err
+		})
 	})
 	return changed, err
+}
+
+// with gives do a connection and the statements, for a bounded time.
+func (s *Store) with(ctx context.Context, do func(context.Context, *pgxpool.Conn, *statements) error) error {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	ctx, cancel := context.WithTimeout(ctx, s.patience())
+	defer cancel()
+	all, err := s.prepared(ctx, conn)
+	if err != nil {
+		return err
+	}
+	return do(ctx, conn, all)
+}
+
+// run runs one statement in a transaction of its own.
+func (s *Store) run(ctx context.Context, conn *pgxpool.Conn, do statement, args ...any) (tag pgconn.CommandTag, err error) {
+	flush := &pgx.Batch{}
+	flush.Queue(do.sql, do.args(args...)...).Exec(func(t pgconn.CommandTag) error {
+		tag = t
+		return nil
+	})
+	return tag, s.db.Flush(ctx, conn, flush)
+}
+
+// query runs one statement in a transaction of its own and collects its rows.
+func query[T any](ctx context.Context, s *Store, conn *pgxpool.Conn, scan pgx.RowToFunc[T], do statement, args ...any) (found []T, err error) {
+	flush := &pgx.Batch{}
+	flush.Queue(do.sql, do.args(args...)...).Query(func(rows pgx.Rows) (err error) {
+		found, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+	return found, s.db.Flush(ctx, conn, flush)
 }
 
 func repeated(do func() error) error {

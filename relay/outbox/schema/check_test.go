@@ -15,14 +15,14 @@ func TestMain(m *testing.M) { database.Main(m) }
 
 func TestTableThatServes(t *testing.T) {
 	d := database.New(t)
-	require.NoError(t, schema.Check(t.Context(), d.Open(t), d.Table))
+	require.NoError(t, schema.Check(t.Context(), d.Open(t), d.Table, d.Mapping))
 }
 
 func TestNamesAreTakenVerbatim(t *testing.T) {
 	d := database.NewNamed(t, outbox.Table{Schema: `Shop "1"`, Name: `out; DROP TABLE "box"`})
 	db := d.Open(t)
-	require.NoError(t, schema.Check(t.Context(), db, d.Table))
-	requireProblem(t, schema.Check(t.Context(), db, outbox.Table{Schema: `shop "1"`, Name: d.Table.Name}), outbox.TableMissing)
+	require.NoError(t, schema.Check(t.Context(), db, d.Table, d.Mapping))
+	requireProblem(t, schema.Check(t.Context(), db, outbox.Table{Schema: `shop "1"`, Name: d.Table.Name}, d.Mapping), outbox.TableMissing)
 }
 
 func requireProblem(t *testing.T, err error, code string, slots ...string) {
@@ -56,7 +56,7 @@ func TestFindings(t *testing.T) {
 			[]string{"claim_token", "last_error"},
 		},
 		"columns mistyped": {
-			"ALTER TABLE outbox ALTER attempts TYPE bigint, ALTER sent_at TYPE timestamp",
+			"ALTER TABLE outbox ALTER attempts TYPE numeric, ALTER sent_at TYPE timestamp",
 			"ALTER TABLE outbox ALTER attempts TYPE integer, ALTER sent_at TYPE timestamptz",
 			outbox.ColumnsMistyped,
 			[]string{"attempts", "sent_at"},
@@ -70,7 +70,7 @@ func TestFindings(t *testing.T) {
 			"REVOKE USAGE ON SCHEMA public FROM %role, PUBLIC", "GRANT USAGE ON SCHEMA public TO %role",
 			outbox.PermissionDenied,
 			[]string{
-				"id", "event_id", "topic", "key", "payload", "headers", "status", "generation", "claim_token", "attempts",
+				"id", "event_id", "topic", "key", "payload", "headers", "priority", "status", "generation", "claim_token", "attempts",
 				"lease_until", "next_attempt_at", "created_at", "sent_at", "failed_at", "last_error",
 			},
 		},
@@ -82,9 +82,9 @@ func TestFindings(t *testing.T) {
 			defer super.Close(t.Context())
 			db := d.Open(t)
 			database.Exec(t, super, strings.ReplaceAll(test.harm, "%role", d.Role))
-			requireProblem(t, schema.Check(t.Context(), db, d.Table), test.code, test.slots...)
+			requireProblem(t, schema.Check(t.Context(), db, d.Table, d.Mapping), test.code, test.slots...)
 			database.Exec(t, super, strings.ReplaceAll(test.mend, "%role", d.Role))
-			require.NoError(t, schema.Check(t.Context(), db, d.Table))
+			require.NoError(t, schema.Check(t.Context(), db, d.Table, d.Mapping))
 		})
 	}
 }

@@ -1,7 +1,9 @@
 package schema
 
 import (
-	_ "embed"
+	"embed"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -10,26 +12,42 @@ import (
 	"github.com/relayfleet/relayfleet/relay/outbox/rows"
 )
 
-var (
-	//go:embed outbox.sql
-	tableSQL string
-	//go:embed grants.sql
-	grantsSQL string
-)
+//go:embed *.sql
+var files embed.FS
 
-// DDL is the Relayfleet table with its indexes, under the name of table.
-func DDL(table outbox.Table) string {
-	return fill(tableSQL, table, "") + "\n" + rows.Indexes(table) + "\n"
+// DDL is the table of a preset under the name of table, with its indexes. The
+// error says that there is no such preset.
+func DDL(preset string, table outbox.Table) (string, error) {
+	m, ok := outbox.Preset(preset)
+	if !ok {
+		return "", fmt.Errorf("there is no preset %q", preset)
+	}
+	create := fill(strings.ToLower(preset)+".sql", map[string]string{"table": table.SQL()})
+	return create + "\n" + rows.CreateIndexes(table, m), nil
 }
 
 // Grants are what the role of a relay needs on table, and no more.
-func Grants(table outbox.Table, role string) string { return fill(grantsSQL, table, role) }
+func Grants(table outbox.Table, m outbox.Mapping, role string) string {
+	var columns []string
+	for _, column := range m.WrittenColumns() {
+		columns = append(columns, quoted(column))
+	}
+	return fill("grants.sql", map[string]string{
+		"table": table.SQL(), "schema": quoted(table.Schema), "role": quoted(role), "columns": strings.Join(columns, ", "),
+	})
+}
 
-// fill replaces the names that the files stand with; see package rows for the form.
-func fill(text string, table outbox.Table, role string) string {
-	return strings.NewReplacer(
-		"/*table*/public.outbox", table.SQL(),
-		"/*schema*/public", pgx.Identifier{table.Schema}.Sanitize(),
-		"/*role*/relayfleet", pgx.Identifier{role}.Sanitize(),
-	).Replace(text)
+func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+var hole = regexp.MustCompile(`/\*([a-z]+)\*/[\w.]+`)
+
+// fill replaces what the files stand with; see package rows for the form.
+func fill(file string, values map[string]string) string {
+	text, err := files.ReadFile(file)
+	if err != nil {
+		panic("schema: no file " + file) // Names are constants of this package and of the presets.
+	}
+	return hole.ReplaceAllStringFunc(string(text), func(found string) string {
+		return values[hole.FindStringSubmatch(found)[1]]
+	})
 }

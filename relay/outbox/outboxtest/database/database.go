@@ -56,8 +56,9 @@ type Database struct {
 	Name string
 	// Role is the relay's.
 	Role string
-	// Table is the outbox.
-	Table outbox.Table
+	// Table is the outbox, Mapping says what its columns mean.
+	Table   outbox.Table
+	Mapping outbox.Mapping
 	// URIFile is what the relay reads: its role's connection URI.
 	URIFile string
 	// Owner is a connection as the owner of the database.
@@ -67,11 +68,19 @@ type Database struct {
 // New makes a database with an outbox of the default name.
 func New(t testing.TB) Database { return NewNamed(t, outbox.Table{Schema: "public", Name: "outbox"}) }
 
-// NewNamed makes a database with an outbox of that name.
-func NewNamed(t testing.TB, table outbox.Table) Database {
+// NewNamed makes a database with a Relayfleet table of that name.
+func NewNamed(t testing.TB, table outbox.Table) Database { return NewPreset(t, "Relayfleet", table) }
+
+// NewPreset makes a database with a preset's table of that name.
+func NewPreset(t testing.TB, preset string, table outbox.Table) Database {
 	t.Helper()
 	d := NewEmpty(t, table)
-	Exec(t, d.Owner, schema.DDL(table)+schema.Grants(table, d.Role))
+	mapping, ok := outbox.Preset(preset)
+	require.True(t, ok, preset)
+	d.Mapping = mapping
+	ddl, err := schema.DDL(preset, table)
+	require.NoError(t, err)
+	Exec(t, d.Owner, ddl+schema.Grants(table, d.Mapping, d.Role))
 	return d
 }
 

@@ -1,171 +1,273 @@
--- backlog
-WITH due AS MATERIALIZED (
-    SELECT o.status, o.created_at,
-           (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END) AS since
-    FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
-    WHERE o.status OPERATOR(pg_catalog.=) ANY ('{READY,INPROGRESS}')
-      AND (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)
-          OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
-    ORDER BY (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END), o.id
-    LIMIT 10000
-), later AS MATERIALIZED (
-    SELECT o.status, o.created_at
-    FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
-    WHERE o.status OPERATOR(pg_catalog.=) ANY ('{READY,INPROGRESS}')
-      AND (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)
-          OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp()
-    ORDER BY (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END), o.id
-    LIMIT 10000
-), failed AS MATERIALIZED (
-    SELECT 1 FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o WHERE o.status OPERATOR(pg_catalog.=) 'FAILED' LIMIT 10000
-)
-SELECT pg_catalog.statement_timestamp() AS sampled_at,
-       (SELECT pg_catalog.min(since) FROM due) AS oldest_eligible,
-       LEAST((SELECT pg_catalog.min(created_at) FROM due), (SELECT pg_catalog.min(created_at) FROM later)) AS oldest_unsent,
-       (SELECT pg_catalog.count(*) FROM due) AS eligible,
-       (SELECT pg_catalog.count(*) FROM later WHERE status OPERATOR(pg_catalog.=) 'INPROGRESS') AS in_flight,
-       (SELECT pg_catalog.count(*) FROM due WHERE status OPERATOR(pg_catalog.=) 'INPROGRESS') AS expired_leases,
-       (SELECT pg_catalog.count(*) FROM failed) AS failed;
-
--- claim
+-- abandon, parameters 1
 WITH candidate AS MATERIALIZED (
-    SELECT o.id,
-           (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END) AS due,
-           o.status OPERATOR(pg_catalog.=) 'INPROGRESS' AS reclaimed
+    SELECT o."id" AS id
     FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
-    WHERE o.status OPERATOR(pg_catalog.=) ANY ('{READY,INPROGRESS}')
-      AND (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)
-          OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
-      AND (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)
-          OPERATOR(pg_catalog.>=) $3::pg_catalog.timestamptz
-    ORDER BY (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END), o.id
+    WHERE o."status" OPERATOR(pg_catalog.=) 'INPROGRESS'
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+      AND o."attempts" OPERATOR(pg_catalog.>=) $1::pg_catalog.int8
+      AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+      AND pg_catalog.substr(o."claim_token"::pg_catalog.text, 15, 1) OPERATOR(pg_catalog.=) '8'
     LIMIT 25
     FOR UPDATE SKIP LOCKED
 )
 UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
-SET status = 'INPROGRESS',
-    generation = o.generation OPERATOR(pg_catalog.+) 1,
-    attempts = o.attempts OPERATOR(pg_catalog.+) 1,
-    claim_token = $1::pg_catalog.uuid,
-    lease_until = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
+SET "status" = 'FAILED', "lease_until" = NULL,
+    "last_error" = 'abandoned: its relays ended while they held this event, the last one while it held nothing else; it may have been published',
+    "failed_at" = pg_catalog.statement_timestamp()
 FROM candidate AS c
-WHERE o.id OPERATOR(pg_catalog.=) c.id
-RETURNING o.id, o.generation, o.attempts, c.due, c.reclaimed, COALESCE(pg_catalog.octet_length(o.payload), 0);
+WHERE o."id" OPERATOR(pg_catalog.=) c.id;
 
--- durable
+-- backlog, parameters
+WITH due AS MATERIALIZED (
+    SELECT o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' AS claimed, o."created_at" AS created,
+           (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END) AS since
+    FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=) ANY ('{"READY","INPROGRESS"}')
+      AND (o."status" OPERATOR(pg_catalog.<>) 'INPROGRESS' OR o."attempts" OPERATOR(pg_catalog.<) 2)
+      AND (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END)
+          OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+    ORDER BY (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END), o."id"
+    LIMIT 10000
+), later AS MATERIALIZED (
+    SELECT o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' AS claimed, o."created_at" AS created
+    FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=) ANY ('{"READY","INPROGRESS"}')
+      AND (o."status" OPERATOR(pg_catalog.<>) 'INPROGRESS' OR o."attempts" OPERATOR(pg_catalog.<) 2)
+      AND (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END)
+          OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp()
+    ORDER BY (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END), o."id"
+    LIMIT 10000
+), suspect AS MATERIALIZED (
+    SELECT o."lease_until" AS since, o."created_at" AS created,
+           o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() AS expired
+    FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=) 'INPROGRESS'
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+    LIMIT 10000
+), failed AS MATERIALIZED (
+    SELECT FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o WHERE o."status" OPERATOR(pg_catalog.=) 'FAILED' LIMIT 10000
+)
+SELECT pg_catalog.statement_timestamp() AS sampled_at,
+       LEAST((SELECT pg_catalog.min(since) FROM due), (SELECT pg_catalog.min(since) FROM suspect WHERE expired)) AS oldest_eligible,
+       LEAST((SELECT pg_catalog.min(created) FROM due), (SELECT pg_catalog.min(created) FROM later),
+             (SELECT pg_catalog.min(created) FROM suspect)) AS oldest_unsent,
+       LEAST((SELECT pg_catalog.count(*) FROM due) OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM suspect WHERE expired), 10000) AS eligible,
+       LEAST((SELECT pg_catalog.count(*) FROM later WHERE claimed) OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM suspect WHERE NOT expired), 10000) AS in_flight,
+       LEAST((SELECT pg_catalog.count(*) FROM due WHERE claimed) OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM suspect WHERE expired), 10000) AS expired_leases,
+       (SELECT pg_catalog.count(*) FROM failed) AS failed,
+       (SELECT COALESCE(pg_catalog.sum(s.n_tup_ins), 0)::pg_catalog.int8 FROM pg_catalog.pg_stat_user_tables AS s
+        WHERE s.relid OPERATOR(pg_catalog.=) '"Shop ""1"""."out; DROP TABLE ""box"""'::pg_catalog.regclass
+           OR s.relid OPERATOR(pg_catalog.=) ANY (
+                  SELECT t.relid FROM pg_catalog.pg_partition_tree('"Shop ""1"""."out; DROP TABLE ""box"""'::pg_catalog.regclass) AS t)) AS inserted;
+
+-- claim, parameters 1 2 3
+WITH candidate AS MATERIALIZED (
+    SELECT o."id" AS id,
+           (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END) AS due,
+           o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' AS reclaimed
+    FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=) ANY ('{"READY","INPROGRESS"}')
+      AND (o."status" OPERATOR(pg_catalog.<>) 'INPROGRESS' OR o."attempts" OPERATOR(pg_catalog.<) 2)
+      AND (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END)
+          OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+      AND (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END)
+          OPERATOR(pg_catalog.>=) $3::pg_catalog.timestamptz
+    ORDER BY (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END),
+             o."id"
+    LIMIT 25
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
+SET "status" = 'INPROGRESS',
+    "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
+    "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
+    "claim_token" = $1::pg_catalog.text::pg_catalog.uuid,
+    "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
+FROM candidate AS c
+WHERE o."id" OPERATOR(pg_catalog.=) c.id
+RETURNING o."id"::pg_catalog.text, o."generation", o."attempts"::pg_catalog.int8, c.due, c.reclaimed,
+          COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text;
+
+-- durable, parameters
 SELECT pg_catalog.statement_timestamp(),
+       pg_catalog.pg_postmaster_start_time()::pg_catalog.text,
+       EXISTS (
+           SELECT FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
+           WHERE o."status" OPERATOR(pg_catalog.=) 'INPROGRESS'
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+             AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()),
        CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) ANY ('{on,remote_apply}') THEN ''
             ELSE pg_catalog.set_config('synchronous_commit', 'on', true)
        END;
 
--- read
-SELECT o.id, o.event_id, o.topic, o.key, o.payload, o.headers, o.created_at
+-- read, parameters 1 2 3
+SELECT o."id"::pg_catalog.text, o."event_id"::pg_catalog.text, o."topic"::pg_catalog.text, o."key"::pg_catalog.text,
+       o."payload", o."headers"::pg_catalog.text, o."created_at",
+       NULL::pg_catalog.text, NULL::pg_catalog.text[]
 FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
-WHERE o.id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[])
-  AND o.claim_token OPERATOR(pg_catalog.=) $2::pg_catalog.uuid;
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+  AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation
+          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+      )) IS TRUE
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
--- recover
+-- recover, parameters 1 2 3
 UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
-SET status = 'READY', lease_until = NULL, claim_token = NULL,
-    attempts = GREATEST(o.attempts OPERATOR(pg_catalog.-) 1, 0)
-WHERE o.status OPERATOR(pg_catalog.=) ANY ('{READY,INPROGRESS}')
-  AND (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)
+SET "status" = 'READY', "lease_until" = NULL,
+    "attempts" = GREATEST(o."attempts" OPERATOR(pg_catalog.-) 1, 0),
+    "claim_token" = NULL
+WHERE o."status" OPERATOR(pg_catalog.=) ANY ('{"READY","INPROGRESS"}')
+      AND (o."status" OPERATOR(pg_catalog.<>) 'INPROGRESS' OR o."attempts" OPERATOR(pg_catalog.<) 2)
+  AND (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END)
       OPERATOR(pg_catalog.>) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval)
-  AND (CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)
+  AND (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END)
       OPERATOR(pg_catalog.<=) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $3::pg_catalog.interval)
-  AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
-  AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
--- refused
-SELECT o.id, o.status, o.generation, o.claim_token, o.attempts
+-- recover_suspects, parameters 1 2 3
+UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
+SET "status" = 'READY', "lease_until" = NULL,
+    "attempts" = GREATEST(o."attempts" OPERATOR(pg_catalog.-) 1, 0),
+    "claim_token" = NULL
+WHERE o."status" OPERATOR(pg_catalog.=) 'INPROGRESS'
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+  AND o."lease_until" OPERATOR(pg_catalog.>) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval)
+  AND o."lease_until" OPERATOR(pg_catalog.<=) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $3::pg_catalog.interval)
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- refused, parameters 2
+SELECT o."id"::pg_catalog.text, o."status"::pg_catalog.text, o."generation", o."claim_token"::pg_catalog.text,
+       o."attempts"::pg_catalog.int8
 FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
-WHERE o.id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[]);
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]::pg_catalog.int8[]);
 
--- release
+-- release, parameters 1 2 3 5
 UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
-SET status = 'READY', lease_until = NULL, claim_token = NULL,
-    attempts = GREATEST(o.attempts OPERATOR(pg_catalog.-) 1, 0),
-    next_attempt_at = CASE WHEN $4::pg_catalog.bool THEN pg_catalog.statement_timestamp() ELSE o.next_attempt_at END
-WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
-  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
-          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+SET "status" = 'READY', "lease_until" = NULL,
+    "claim_token" = NULL,
+    "attempts" = GREATEST(o."attempts" OPERATOR(pg_catalog.-) 1, 0),
+    "next_attempt_at" = CASE WHEN $4::pg_catalog.bool THEN pg_catalog.statement_timestamp() ELSE o."next_attempt_at" END
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+  AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation
+          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
-  AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
-  AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-RETURNING o.id;
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
--- renew
+-- renew, parameters 1 2 3 5
 UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
-SET lease_until = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) $4::pg_catalog.interval
-WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
-  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
-          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+SET "lease_until" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) $4::pg_catalog.interval
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+  AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation
+          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
-  AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
-  AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-RETURNING o.id;
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
--- settle_failed
+-- settle_failed, parameters 1 2 3 5
 UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
-SET status = 'FAILED', lease_until = NULL, failed_at = pg_catalog.statement_timestamp(),
-    last_error = $4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o.id::pg_catalog.text
-WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
-  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
-          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+SET "status" = 'FAILED', "lease_until" = NULL,
+    "last_error" = $4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."id"::pg_catalog.text,
+    "failed_at" = pg_catalog.statement_timestamp()
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+  AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation
+          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
-  AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
-  AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-RETURNING o.id;
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
--- settle_retry
+-- settle_retry, parameters 1 2 3 5 6
 UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
-SET status = 'READY', lease_until = NULL, claim_token = NULL,
-    last_error = $5::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o.id::pg_catalog.text,
-    next_attempt_at = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) (
-        ($4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o.id::pg_catalog.text)::pg_catalog.float8
+SET "status" = 'READY', "lease_until" = NULL,
+    "claim_token" = NULL,
+    "last_error" = $5::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."id"::pg_catalog.text,
+    "next_attempt_at" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) (
+        ($4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."id"::pg_catalog.text)::pg_catalog.float8
         OPERATOR(pg_catalog.*) '1 microsecond'::pg_catalog.interval)
-WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
-  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
-          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+  AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation
+          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
-  AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
-  AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-RETURNING o.id;
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
--- settle_sent
+-- settle_sent, parameters 1 2 3
 UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
-SET status = 'SENT', lease_until = NULL, sent_at = pg_catalog.statement_timestamp()
-WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
-  AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
-          SELECT c.id, c.generation FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+SET "status" = 'SENT', "lease_until" = NULL, "sent_at" = pg_catalog.statement_timestamp()
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+  AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation
+          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
-  AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
-  AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-RETURNING o.id;
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
--- uncharge
+-- suspects, parameters 1 2 3 4
+WITH head AS MATERIALIZED (
+    SELECT o."attempts" AS tries
+    FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=) 'INPROGRESS'
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+      AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+    ORDER BY o."attempts" DESC, o."lease_until", o."id"
+    LIMIT 1
+), candidate AS MATERIALIZED (
+    SELECT o."id" AS id, o."lease_until" AS due
+    FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=) 'INPROGRESS'
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+      AND o."attempts" OPERATOR(pg_catalog.=) (SELECT tries FROM head)
+      AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+    ORDER BY o."lease_until", o."id"
+    LIMIT (SELECT CASE WHEN tries OPERATOR(pg_catalog.>=) $4::pg_catalog.int8 THEN 1
+                       ELSE GREATEST(25 OPERATOR(pg_catalog.>>) LEAST(tries OPERATOR(pg_catalog.-) 1, 30)::pg_catalog.int4, 1) END
+           FROM head)
+    FOR UPDATE SKIP LOCKED
+)
 UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
-SET attempts = o.attempts OPERATOR(pg_catalog.-) 1
-WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
-  AND ((o.id, o.generation, o.attempts) OPERATOR(pg_catalog.=) ANY (
-          SELECT c.id, c.generation, c.attempts
-          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[], $4::pg_catalog.int4[]) AS c (id, generation, attempts)
-      )) IS TRUE
-  AND (o.status OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
-  AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
-  AND o.attempts OPERATOR(pg_catalog.>) 0
-RETURNING o.id;
+SET "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
+    "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
+    "claim_token" = (CASE WHEN (SELECT pg_catalog.count(*) FROM candidate) OPERATOR(pg_catalog.=) 1
+        THEN $3::pg_catalog.text ELSE $1::pg_catalog.text END)::pg_catalog.uuid,
+    "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
+FROM candidate AS c
+WHERE o."id" OPERATOR(pg_catalog.=) c.id
+RETURNING o."id"::pg_catalog.text, o."generation", o."attempts"::pg_catalog.int8, c.due, true,
+          COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text;
 
--- index
+-- uncharge, parameters 1 2 3 5
+UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
+SET "attempts" = o."attempts" OPERATOR(pg_catalog.-) 1
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+  AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
+          SELECT c.id, c.generation
+          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+      )) IS TRUE
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+  AND o."attempts"::pg_catalog.text OPERATOR(pg_catalog.=) ($4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."id"::pg_catalog.text)
+  AND o."attempts" OPERATOR(pg_catalog.>) 0;
+
+-- indexes
 CREATE INDEX "out; DROP TABLE ""box""_queue" ON "Shop ""1"""."out; DROP TABLE ""box"""
-    ((CASE WHEN status = 'INPROGRESS' THEN lease_until ELSE next_attempt_at END), id)
-    WHERE status IN ('READY', 'INPROGRESS');
-
-CREATE INDEX "out; DROP TABLE ""box""_failed" ON "Shop ""1"""."out; DROP TABLE ""box""" (failed_at, id) WHERE status = 'FAILED';
+    ((CASE WHEN "status" = 'INPROGRESS' THEN "lease_until" ELSE "next_attempt_at" END), "id")
+    WHERE "status" = ANY ('{"READY","INPROGRESS"}') AND ("status" <> 'INPROGRESS' OR "attempts" < 2);
+CREATE INDEX "out; DROP TABLE ""box""_suspects" ON "Shop ""1"""."out; DROP TABLE ""box""" ("attempts" DESC, "lease_until", "id")
+    WHERE "status" = 'INPROGRESS' AND "attempts" >= 2;
+CREATE INDEX "out; DROP TABLE ""box""_failed" ON "Shop ""1"""."out; DROP TABLE ""box""" ("failed_at", "id") WHERE "status" = 'FAILED';

@@ -1,0 +1,1 @@
+/*if inprogress*/o.status OPERATOR(pg_catalog.=) /*inprogress*/'INPROGRESS'/*else o.claim_token IS NOT NULL*/

@@ -1,0 +1,245 @@
+-- abandon, parameters 1
+WITH candidate AS MATERIALIZED (
+    SELECT o."event_id" AS id
+    FROM "public"."delivery_outbox" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=)  'PENDING' AND o."claim_token" IS NOT NULL
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+      AND o."attempts" OPERATOR(pg_catalog.>=) $1::pg_catalog.int8
+      AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+      AND pg_catalog.substr(o."claim_token"::pg_catalog.text, 15, 1) OPERATOR(pg_catalog.=) '8'
+    LIMIT 25
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE "public"."delivery_outbox" AS o
+SET "status" = 'FAILED', "lease_until" = NULL,
+    "last_error" = 'abandoned: its relays ended while they held this event, the last one while it held nothing else; it may have been published',
+    "next_attempt_at" = pg_catalog.statement_timestamp()
+FROM candidate AS c
+WHERE o."event_id" OPERATOR(pg_catalog.=) c.id;
+
+-- backlog, parameters
+WITH due AS MATERIALIZED (
+    SELECT  o."claim_token" IS NOT NULL AS claimed, o."created_at" AS created,
+           (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END) AS since
+    FROM "public"."delivery_outbox" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=) ANY ('{"PENDING"}')
+      AND ( o."claim_token" IS NULL OR o."attempts" OPERATOR(pg_catalog.<) 2)
+      AND (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END)
+          OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+    ORDER BY (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END), o."event_id"
+    LIMIT 10000
+), later AS MATERIALIZED (
+    SELECT  o."claim_token" IS NOT NULL AS claimed, o."created_at" AS created
+    FROM "public"."delivery_outbox" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=) ANY ('{"PENDING"}')
+      AND ( o."claim_token" IS NULL OR o."attempts" OPERATOR(pg_catalog.<) 2)
+      AND (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END)
+          OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp()
+    ORDER BY (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END), o."event_id"
+    LIMIT 10000
+), suspect AS MATERIALIZED (
+    SELECT o."lease_until" AS since, o."created_at" AS created,
+           o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp() AS expired
+    FROM "public"."delivery_outbox" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=)  'PENDING' AND o."claim_token" IS NOT NULL
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+    LIMIT 10000
+), failed AS MATERIALIZED (
+    SELECT FROM "public"."delivery_outbox" AS o WHERE o."status" OPERATOR(pg_catalog.=) 'FAILED' LIMIT 10000
+)
+SELECT pg_catalog.statement_timestamp() AS sampled_at,
+       LEAST((SELECT pg_catalog.min(since) FROM due), (SELECT pg_catalog.min(since) FROM suspect WHERE expired)) AS oldest_eligible,
+       LEAST((SELECT pg_catalog.min(created) FROM due), (SELECT pg_catalog.min(created) FROM later),
+             (SELECT pg_catalog.min(created) FROM suspect)) AS oldest_unsent,
+       LEAST((SELECT pg_catalog.count(*) FROM due) OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM suspect WHERE expired), 10000) AS eligible,
+       LEAST((SELECT pg_catalog.count(*) FROM later WHERE claimed) OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM suspect WHERE NOT expired), 10000) AS in_flight,
+       LEAST((SELECT pg_catalog.count(*) FROM due WHERE claimed) OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM suspect WHERE expired), 10000) AS expired_leases,
+       (SELECT pg_catalog.count(*) FROM failed) AS failed,
+       (SELECT COALESCE(pg_catalog.sum(s.n_tup_ins), 0)::pg_catalog.int8 FROM pg_catalog.pg_stat_user_tables AS s
+        WHERE s.relid OPERATOR(pg_catalog.=) '"public"."delivery_outbox"'::pg_catalog.regclass
+           OR s.relid OPERATOR(pg_catalog.=) ANY (
+                  SELECT t.relid FROM pg_catalog.pg_partition_tree('"public"."delivery_outbox"'::pg_catalog.regclass) AS t)) AS inserted;
+
+-- claim, parameters 1 2 3
+WITH candidate AS MATERIALIZED (
+    SELECT o."event_id" AS id,
+           (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END) AS due,
+            o."claim_token" IS NOT NULL AS reclaimed
+    FROM "public"."delivery_outbox" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=) ANY ('{"PENDING"}')
+      AND ( o."claim_token" IS NULL OR o."attempts" OPERATOR(pg_catalog.<) 2)
+      AND (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END)
+          OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+      AND (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END)
+          OPERATOR(pg_catalog.>=) $3::pg_catalog.timestamptz
+      AND o."next_attempt_at" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+    ORDER BY (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END),
+             o."event_id"
+    LIMIT 25
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE "public"."delivery_outbox" AS o
+SET
+    "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
+    "claim_token" = $1::pg_catalog.text::pg_catalog.text,
+    "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
+FROM candidate AS c
+WHERE o."event_id" OPERATOR(pg_catalog.=) c.id
+RETURNING o."event_id"::pg_catalog.text, 0::pg_catalog.int8, o."attempts"::pg_catalog.int8, c.due, c.reclaimed,
+          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text;
+
+-- durable, parameters
+SELECT pg_catalog.statement_timestamp(),
+       pg_catalog.pg_postmaster_start_time()::pg_catalog.text,
+       EXISTS (
+           SELECT FROM "public"."delivery_outbox" AS o
+           WHERE o."status" OPERATOR(pg_catalog.=)  'PENDING' AND o."claim_token" IS NOT NULL
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+             AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()),
+       CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) ANY ('{on,remote_apply}') THEN ''
+            ELSE pg_catalog.set_config('synchronous_commit', 'on', true)
+       END;
+
+-- read, parameters 1 2
+SELECT o."event_id"::pg_catalog.text, o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
+       o."payload"::pg_catalog.text, NULL::pg_catalog.text, o."created_at",
+       'text/plain; charset=utf-8'::pg_catalog.text, NULL::pg_catalog.text[]
+FROM "public"."delivery_outbox" AS o
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- recover, parameters 1 2 3
+UPDATE "public"."delivery_outbox" AS o
+SET  "lease_until" = NULL,
+    "attempts" = GREATEST(o."attempts" OPERATOR(pg_catalog.-) 1, 0),
+    "claim_token" = NULL
+WHERE o."status" OPERATOR(pg_catalog.=) ANY ('{"PENDING"}')
+      AND ( o."claim_token" IS NULL OR o."attempts" OPERATOR(pg_catalog.<) 2)
+  AND (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END)
+      OPERATOR(pg_catalog.>) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval)
+  AND (CASE WHEN  o."claim_token" IS NOT NULL THEN o."lease_until" ELSE o."next_attempt_at" END)
+      OPERATOR(pg_catalog.<=) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $3::pg_catalog.interval)
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- recover_suspects, parameters 1 2 3
+UPDATE "public"."delivery_outbox" AS o
+SET  "lease_until" = NULL,
+    "attempts" = GREATEST(o."attempts" OPERATOR(pg_catalog.-) 1, 0),
+    "claim_token" = NULL
+WHERE o."status" OPERATOR(pg_catalog.=)  'PENDING' AND o."claim_token" IS NOT NULL
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+  AND o."lease_until" OPERATOR(pg_catalog.>) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval)
+  AND o."lease_until" OPERATOR(pg_catalog.<=) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $3::pg_catalog.interval)
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- refused, parameters 2
+SELECT o."event_id"::pg_catalog.text, o."status"::pg_catalog.text, 0::pg_catalog.int8, o."claim_token"::pg_catalog.text,
+       o."attempts"::pg_catalog.int8
+FROM "public"."delivery_outbox" AS o
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]::pg_catalog.text[]);
+
+-- release, parameters 1 2 5
+UPDATE "public"."delivery_outbox" AS o
+SET  "lease_until" = NULL,
+    "claim_token" = NULL,
+    "attempts" = GREATEST(o."attempts" OPERATOR(pg_catalog.-) 1, 0),
+    "next_attempt_at" = CASE WHEN $3::pg_catalog.bool THEN pg_catalog.statement_timestamp() ELSE o."next_attempt_at" END
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- renew, parameters 1 2 5
+UPDATE "public"."delivery_outbox" AS o
+SET "lease_until" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) $3::pg_catalog.interval
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- settle_failed, parameters 1 2 5
+UPDATE "public"."delivery_outbox" AS o
+SET "status" = 'FAILED', "lease_until" = NULL,
+    "last_error" = $3::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."event_id"::pg_catalog.text,
+    "next_attempt_at" = pg_catalog.statement_timestamp()
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- settle_retry, parameters 1 2 5 6
+UPDATE "public"."delivery_outbox" AS o
+SET  "lease_until" = NULL,
+    "claim_token" = NULL,
+    "last_error" = $4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."event_id"::pg_catalog.text,
+    "next_attempt_at" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) (
+        ($3::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."event_id"::pg_catalog.text)::pg_catalog.float8
+        OPERATOR(pg_catalog.*) '1 microsecond'::pg_catalog.interval)
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- settle_sent, parameters 1 2
+UPDATE "public"."delivery_outbox" AS o
+SET "status" = 'SENT', "lease_until" = NULL, "next_attempt_at" = pg_catalog.statement_timestamp()
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- suspects, parameters 1 2 3 4
+WITH head AS MATERIALIZED (
+    SELECT o."attempts" AS tries
+    FROM "public"."delivery_outbox" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=)  'PENDING' AND o."claim_token" IS NOT NULL
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+      AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+    ORDER BY o."attempts" DESC, o."lease_until", o."event_id"
+    LIMIT 1
+), candidate AS MATERIALIZED (
+    SELECT o."event_id" AS id, o."lease_until" AS due
+    FROM "public"."delivery_outbox" AS o
+    WHERE o."status" OPERATOR(pg_catalog.=)  'PENDING' AND o."claim_token" IS NOT NULL
+      AND o."attempts" OPERATOR(pg_catalog.>=) 2
+      AND o."attempts" OPERATOR(pg_catalog.=) (SELECT tries FROM head)
+      AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+    ORDER BY o."lease_until", o."event_id"
+    LIMIT (SELECT CASE WHEN tries OPERATOR(pg_catalog.>=) $4::pg_catalog.int8 THEN 1
+                       ELSE GREATEST(25 OPERATOR(pg_catalog.>>) LEAST(tries OPERATOR(pg_catalog.-) 1, 30)::pg_catalog.int4, 1) END
+           FROM head)
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE "public"."delivery_outbox" AS o
+SET
+    "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
+    "claim_token" = (CASE WHEN (SELECT pg_catalog.count(*) FROM candidate) OPERATOR(pg_catalog.=) 1
+        THEN $3::pg_catalog.text ELSE $1::pg_catalog.text END)::pg_catalog.text,
+    "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
+FROM candidate AS c
+WHERE o."event_id" OPERATOR(pg_catalog.=) c.id
+RETURNING o."event_id"::pg_catalog.text, 0::pg_catalog.int8, o."attempts"::pg_catalog.int8, c.due, true,
+          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text;
+
+-- uncharge, parameters 1 2 5
+UPDATE "public"."delivery_outbox" AS o
+SET "attempts" = o."attempts" OPERATOR(pg_catalog.-) 1
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
+  AND o."attempts"::pg_catalog.text OPERATOR(pg_catalog.=) ($3::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."event_id"::pg_catalog.text)
+  AND o."attempts" OPERATOR(pg_catalog.>) 0;
+
+-- indexes
+CREATE INDEX "delivery_outbox_queue" ON "public"."delivery_outbox"
+    ((CASE WHEN  "claim_token" IS NOT NULL THEN "lease_until" ELSE "next_attempt_at" END), "event_id")
+    WHERE "status" = ANY ('{"PENDING"}') AND ( "claim_token" IS NULL OR "attempts" < 2);
+CREATE INDEX "delivery_outbox_suspects" ON "public"."delivery_outbox" ("attempts" DESC, "lease_until", "event_id")
+    WHERE "status" =  'PENDING' AND "claim_token" IS NOT NULL AND "attempts" >= 2;
+CREATE INDEX "delivery_outbox_failed" ON "public"."delivery_outbox" ("next_attempt_at", "event_id") WHERE "status" = 'FAILED';
