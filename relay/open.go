@@ -37,20 +37,29 @@ type Opened struct {
 // Open puts a relay together. It needs neither database nor broker yet, nor
 // credentials: what is missing is reported, and waited for, by Run.
 func Open(s settings.Settings, o Options) (*Opened, error) {
+	mapping, err := mappingOf(s)
+	if err != nil {
+		return nil, err
+	}
 	db, err := outbox.Open(databaseConfig(s, o.Name))
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
+	}
+	table := outbox.Table{Schema: s.Table.Schema, Name: s.Table.Name}
+	store, err := rows.New(db, rows.Config{Table: table, Mapping: mapping, Lease: s.Lease()})
+	if err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open store: %w", err)
 	}
 	producer, err := publish.New(publish.Config{Servers: s.Kafka.BootstrapServers, Topic: s.Topic, ClientID: clientName(o.Name)})
 	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open broker: %w", err)
 	}
-	table := outbox.Table{Schema: s.Table.Schema, Name: s.Table.Name}
 	r := New(Config{
-		Store:         rows.New(db, table, s.Lease()),
+		Store:         store,
 		Publishers:    []Publisher{producer},
-		CheckDatabase: func(ctx context.Context) error { return checkDatabase(ctx, db, table) },
+		CheckDatabase: func(ctx context.Context) error { return checkDatabase(ctx, db, table, mapping) },
 		CheckBroker:   producer.Probe,
 		BatchSize:     s.BatchSize,
 		Retry: RetryPolicy{
@@ -89,17 +98,17 @@ func (o *Opened) Close() {
 	o.producer.Close()
 }
 
-func checkDatabase(ctx context.Context, db *outbox.DB, table outbox.Table) error {
+func checkDatabase(ctx context.Context, db *outbox.DB, table outbox.Table, m outbox.Mapping) error {
 	if err := db.Refresh(ctx); err != nil {
 		return err
 	}
-	return schema.Check(ctx, db, table)
+	return schema.Check(ctx, db, table, m)
 }
 
 func databaseConfig(s settings.Settings, name string) outbox.Config {
 	return outbox.Config{
 		URIFile: s.Database.URIFile, TLSMode: outbox.TLSMode(s.Database.TLS.Mode), CAFile: s.Database.TLS.CAFile,
-		ApplicationName: clientName(name),
+		ApplicationName: clientName(name), Pooling: outbox.Pooling(s.Database.Pooling),
 	}
 }
 

@@ -63,7 +63,7 @@ func newTable(b *testing.B) table {
 	t := table{owner: pool, uriFile: filepath.Join(b.TempDir(), "uri"), caFile: server.CAFile()}
 	t.tables = load.NewTables(pool, outbox.Table{Schema: "public", Name: "outbox"})
 	require.NoError(b, t.tables.Create(ctx))
-	t.exec(b, schema.Grants(t.tables.Outbox(), role))
+	t.exec(b, schema.Grants(t.tables.Outbox(), outbox.Relayfleet(), role))
 	require.NoError(b, load.NewProducer(t.tables, plan).Burst(ctx, events))
 	t.exec(b, "VACUUM ANALYZE outbox")
 	t.exec(b, "CHECKPOINT")
@@ -195,10 +195,12 @@ func (t table) drainIntoNothing(b *testing.B) {
 	db, err := outbox.Open(outbox.Config{URIFile: t.uriFile, CAFile: t.caFile})
 	require.NoError(b, err)
 	defer db.Close()
+	store, err := rows.New(db, rows.Config{Table: t.tables.Outbox(), Mapping: outbox.Relayfleet(), Lease: lease})
+	require.NoError(b, err)
 	var claims, settles mean
 	r := relay.New(relay.Config{
-		Store: rows.New(db, t.tables.Outbox(), lease), Publishers: []relay.Publisher{instant{}},
-		CheckDatabase: func(ctx context.Context) error { return schema.Check(ctx, db, t.tables.Outbox()) },
+		Store: store, Publishers: []relay.Publisher{instant{}},
+		CheckDatabase: func(ctx context.Context) error { return schema.Check(ctx, db, t.tables.Outbox(), outbox.Relayfleet()) },
 		CheckBroker:   func(context.Context) error { return nil },
 		BatchSize:     batchSize,
 		Events: relay.Events{

@@ -88,7 +88,7 @@ func (f *fleet) createDatabase() {
 	f.owner = pool
 	f.tables = load.NewTables(pool, outbox.Table{Schema: "public", Name: "outbox"})
 	require.NoError(f.t, f.tables.Create(ctx))
-	f.exec(schema.Grants(f.tables.Outbox(), f.role))
+	f.exec(schema.Grants(f.tables.Outbox(), outbox.Relayfleet(), f.role))
 }
 
 func (f *fleet) createTopic() {

@@ -13,6 +13,7 @@ import (
 	"github.com/relayfleet/relayfleet/hack/authority"
 	"github.com/relayfleet/relayfleet/hack/service"
 	"github.com/relayfleet/relayfleet/relay/outbox/schema"
+	"github.com/relayfleet/relayfleet/relay/outbox"
 	"github.com/relayfleet/relayfleet/relay/report"
 )
 
@@ -99,7 +100,7 @@ func wrongs(t *testing.T) []wrong {
 				f.exec("REVOKE ALL ON TABLE outbox FROM " + f.role)
 				f.exec("REVOKE UPDATE (status, generation, claim_token, attempts, lease_until, next_attempt_at, sent_at, failed_at, last_error) ON TABLE outbox FROM " + f.role)
 			},
-			mend:     func(f *fleet) { f.exec(schema.Grants(f.tables.Outbox(), f.role)) },
+			mend:     func(f *fleet) { f.exec(schema.Grants(f.tables.Outbox(), outbox.Relayfleet(), f.role)) },
 			database: report.OK, schema: report.PermissionDenied, broker: report.OK,
 		}, {
 			input: "the broker cannot be reached",

@@ -32,7 +32,11 @@ func (t Tables) Outbox() outbox.Table { return t.outbox }
 // Create makes the schema, if it is missing, and the tables of this package,
 // and the outbox beside them.
 func (t Tables) Create(ctx context.Context) error {
-	ddl := "CREATE SCHEMA IF NOT EXISTS " + t.schema() + ";\n" + schema.DDL(t.outbox) + t.sql(tablesSQL)
+	table, err := schema.DDL("Relayfleet", t.outbox)
+	if err != nil {
+		return fmt.Errorf("create the load's tables: %w", err)
+	}
+	ddl := "CREATE SCHEMA IF NOT EXISTS " + t.schema() + ";\n" + table + t.sql(tablesSQL)
 	if _, err := t.pool.Exec(ctx, ddl); err != nil {
 		return fmt.Errorf("create the load's tables: %w", err)
 	}
