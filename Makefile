@@ -79,5 +79,5 @@ verify: ## What takes longer, by hand; results go to docs/verification.md
 	@hack/verify
 
 .PHONY: bench
-bench: ## Measure one relay against a real Kafka, and the database side alone as its limit
-	go test -run '^$$' -bench . -benchtime 1x -timeout 20m ./test/bench
+bench: ## Measure one relay beside its bounds; BENCH_PEERS=1: its peers too; BENCH=history or xmin: see test/bench/doc.go
+	@go run ./test/bench

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/relayfleet/relayfleet/relay"
+	"github.com/relayfleet/relayfleet/relay/event"
+	"github.com/relayfleet/relayfleet/relay/outbox"
+	"github.com/relayfleet/relayfleet/relay/outbox/rows"
+	"github.com/relayfleet/relayfleet/relay/outbox/schema"
+)
+
+// nullName is the relay whose publisher answers at once: what the database
+// allows.
+const nullName = "relay without a broker"
+
+// instant is a broker that costs nothing.
+type instant struct{}
+
+func (instant) Publish(_ context.Context, batch event.Batch, _ *event.Deadline) ([]event.Outcome, error) {
+	outcomes := make([]event.Outcome, len(batch.Events))
+	for i := range outcomes {
+		outcomes[i].Kind = event.Published
+	}
+	return outcomes, nil
+}
+
+// timings are what a relay in this program tells of its statements.
+type timings struct {
+	mu              sync.Mutex
+	claims, settles []time.Duration
+	// ages are how old the oldest event of each claim was.
+	ages []time.Duration
+}
+
+// take returns what was noted since the last call.
+func (t *timings) take() (claims, settles, ages []time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	claims, settles, ages = t.claims, t.settles, t.ages
+	t.claims, t.settles, t.ages = nil, nil, nil
+	return claims, settles, ages
+}
+
+// events notes claims of at least that many rows, and settles.
+func (t *timings) events(atLeast int) relay.Events {
+	return relay.Events{
+		Claimed: func(b event.Batch, took time.Duration) {
+			if len(b.Events) < atLeast {
+				return
+			}
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.claims, t.ages = append(t.claims, took), append(t.ages, b.Events[0].Age)
+		},
+		Settled: func(_ event.Batch, _ event.Settled, took time.Duration) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.settles = append(t.settles, took)
+		},
+	}
+}
+
+// startNull runs a relay without a broker in this program until the returned
+// function is called.
+func (s *stage) startNull(ctx context.Context, listener relay.Events) (stop func(), err error) {
+	uri, err := s.uriFile(relayRole)
+	if err != nil {
+		return nil, err
+	}
+	db, err := outbox.Open(outbox.Config{URIFile: uri, CAFile: s.server.CAFile()}) //nolint:contextcheck // Opening connects nowhere.
+	if err != nil {
+		return nil, err
+	}
+	store, err := rows.New(db, rows.Config{Table: outboxTable, Mapping: outbox.Relayfleet(), Lease: lease})
+	if err != nil {
+		return nil, err
+	}
+	r := relay.New(relay.Config{
+		Store: store, Publishers: []relay.Publisher{instant{}},
+		CheckDatabase: func(ctx context.Context) error { return schema.Check(ctx, db, outboxTable, outbox.Relayfleet()) },
+		CheckBroker:   func(context.Context) error { return nil },
+		BatchSize:     batchSize,
+		Events:        listener,
+	})
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() { defer close(ended); r.Run(running) }()
+	return func() { cancel(); <-ended; db.Close() }, nil
+}
+
+// withoutBroker drains a table into nothing.
+func (b *bench) withoutBroker(ctx context.Context) (r result, err error) {
+	s, err := b.stage(ctx, nil, nil)
+	if err != nil {
+		return r, err
+	}
+	defer b.clear(ctx, s, &err)
+	if err := s.createOutbox(ctx); err != nil {
+		return r, err
+	}
+	if err := s.fill(ctx, insertEvents, b.events); err != nil {
+		return r, err
+	}
+	before, err := s.used(ownTime)
+	if err != nil {
+		return r, err
+	}
+	stop, err := s.startNull(ctx, relay.Events{})
+	if err != nil {
+		return r, err
+	}
+	defer stop()
+	if err := s.awaitDrained(ctx); err != nil {
+		return r, err
+	}
+	after, err := s.used(ownTime)
+	if err != nil {
+		return r, err
+	}
+	rate, err := s.settleRate(ctx)
+	return newResult(nullName, b.events, rate, after.since(before)), err
+}
