@@ -32,6 +32,10 @@ func Statements(table outbox.Table, m outbox.Mapping, shape outbox.Shape, limit 
 	if m.Counter() != "" {
 		all["suspects"] = s.limited("suspects", limit)
 	}
+	if m.PartitionKey == "" {
+		s.setRetention(Retention{}, m)
+		all["retention"], all["referenced"] = s.retention, s.referenced
+	}
 	if canAbandon(m) {
 		all["abandon"] = s.limited("abandon", limit)
 	}

@@ -68,6 +68,8 @@ func (d table) fill(t *testing.T, size int) {
 
 func testPlans(t *testing.T, d table, size int) {
 	d.fill(t, size)
+	database.Exec(t, d.Owner, rows.RetentionIndex(d.Table, d.Mapping, rows.Retention{}).Create)
+	database.Exec(t, d.Owner, "GRANT DELETE ON "+d.Table.SQL()+" TO "+d.Role)
 	relays, err := d.Open(t).Pool().Acquire(t.Context())
 	require.NoError(t, err)
 	defer relays.Release()
@@ -97,6 +99,7 @@ func testPlans(t *testing.T, d table, size int) {
 		{"refused", guarded(), primary},
 		{"recover", []string{fence, "'28 s'", "'32 s'"}, queue},
 		{"recover_suspects", []string{fence, "'28 s'", "'32 s'"}, suspects},
+		{"retention", []string{"'1 hour'"}, d.Table.Name + "_retention"},
 		{"backlog", nil, queue},
 		{"backlog", nil, failed},
 	} {

@@ -15,7 +15,7 @@ type statements struct {
 	rendering                                                       rendering
 	durable, read, refused, recover, recoverSuspects, backlog       statement
 	settleSent, settleRetry, settleFailed, release, uncharge, renew statement
-	abandon                                                         statement
+	abandon, retention, referenced                                  statement
 }
 
 func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape) *statements {
@@ -45,6 +45,14 @@ func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape) *st
 		s.abandon = r.render("abandon")
 	}
 	return s
+}
+
+// lockClass tells this lock from others that are taken on the same table.
+const lockClass = "1919249785::pg_catalog.int8" // "rfly", in ASCII
+
+func (s *statements) setRetention(r Retention, m outbox.Mapping) {
+	with := s.rendering.with("deletable", literal(arrayOf(r.statuses(m)...))).with("limit", strconv.Itoa(purgeRows))
+	s.retention, s.referenced = with.render("retention"), with.render("referenced")
 }
 
 // canAbandon: the table counts attempts, marks lone claims, and has a FAILED.
@@ -81,8 +89,9 @@ func newRendering(table outbox.Table, m outbox.Mapping, shape outbox.Shape) rend
 		"table":    table.SQL(),
 		"regclass": literal(table.SQL()),
 		"queue":    quoted(indexName(table, "queue")), "suspects": quoted(indexName(table, "suspects")),
-		"failedindex": quoted(indexName(table, "failed")),
-		"limit":       "1", "cap": strconv.Itoa(backlogCap),
+		"failedindex": quoted(indexName(table, "failed")), "retention": quoted(indexName(table, "retention")),
+		"lockclass": lockClass, "sentvalue": "o." + quoted(orElse(m.SentAt, m.NextAttemptAt)), "deletable": literal(arrayOf(m.Sent)),
+		"limit": "1", "cap": strconv.Itoa(backlogCap),
 		"ready": literal(m.Ready), "inprogress": literal(m.InProgress), "sent": literal(m.Sent), "failed": literal(m.Failed),
 		"unresolved": literal(arrayOf(m.Ready, m.InProgress)), "claimedstatus": literal(m.ClaimedStatus()),
 		"order": "o." + quoted(m.Order()), "ordername": quoted(m.Order()),
@@ -237,6 +246,12 @@ func Indexes(table outbox.Table, m outbox.Mapping) []Index {
 		indexes = append(indexes, Index{indexName(table, "failed"), r.render("index_failed").sql, "FAILED rows"})
 	}
 	return indexes
+}
+
+// RetentionIndex is what Purge relies on.
+func RetentionIndex(table outbox.Table, m outbox.Mapping, r Retention) Index {
+	rendered := newRendering(table, m, nil).with("deletable", literal(arrayOf(r.statuses(m)...))).render("index_retention")
+	return Index{indexName(table, "retention"), rendered.sql, "the deletion of published rows"}
 }
 
 // CreateIndexes are the statements of Indexes.

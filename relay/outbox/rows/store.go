@@ -22,6 +22,8 @@ type Config struct {
 	Mapping outbox.Mapping
 	// Lease is how long a claim holds.
 	Lease time.Duration
+	// Retention says which rows Purge deletes; nil: none.
+	Retention *Retention
 }
 
 // Store keeps claims in the rows of one table. It may be used by several
@@ -46,6 +48,11 @@ type Store struct {
 func New(db *outbox.DB, config Config) (*Store, error) {
 	if err := config.Mapping.Validate(); err != nil {
 		return nil, fmt.Errorf("mapping of the table: %w", err)
+	}
+	if config.Retention != nil {
+		if err := config.Retention.validate(config.Mapping); err != nil {
+			return nil, err
+		}
 	}
 	return &Store{db: db, config: config}, nil
 }
@@ -87,6 +94,9 @@ func (s *Store) prepared(ctx context.Context, conn *pgxpool.Conn) (*statements, 
 		return nil, problem
 	}
 	made := newStatements(s.config.Table, s.config.Mapping, shape)
+	if s.config.Retention != nil {
+		made.setRetention(*s.config.Retention, s.config.Mapping)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.statements = made

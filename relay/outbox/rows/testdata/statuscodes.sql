@@ -141,6 +141,14 @@ WHERE o."send_status" OPERATOR(pg_catalog.=) '1'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
+-- referenced, parameters
+SELECT c.conname::pg_catalog.text
+FROM pg_catalog.pg_constraint AS c
+WHERE c.contype OPERATOR(pg_catalog.=) 'f'
+  AND c.confrelid OPERATOR(pg_catalog.=) '"public"."notification_outbox"'::pg_catalog.regclass
+ORDER BY c.conname
+LIMIT 10;
+
 -- refused, parameters 2
 SELECT o."id"::pg_catalog.text, o."send_status"::pg_catalog.text, o."generation", o."claim_token"::pg_catalog.text,
        o."attempts"::pg_catalog.int8
@@ -173,6 +181,23 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[
   AND (o."send_status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) '1'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+
+-- retention, parameters 1
+WITH old AS MATERIALIZED (
+    SELECT o."id" AS id
+    FROM "public"."notification_outbox" AS o
+    WHERE o."send_status" OPERATOR(pg_catalog.=) ANY ('{"2"}')
+      AND o."next_attempt_at" OPERATOR(pg_catalog.<) (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.-) $1::pg_catalog.interval)
+      AND (SELECT pg_catalog.pg_try_advisory_xact_lock(
+              (1919249785::pg_catalog.int8 OPERATOR(pg_catalog.<<) 32)
+              OPERATOR(pg_catalog.|) '"public"."notification_outbox"'::pg_catalog.regclass::pg_catalog.oid::pg_catalog.int8))
+    ORDER BY o."next_attempt_at", o."id"
+    LIMIT 1000
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM "public"."notification_outbox" AS o
+USING old AS d
+WHERE o."id" OPERATOR(pg_catalog.=) d.id;
 
 -- settle_failed, parameters 1 2 3 5
 UPDATE "public"."notification_outbox" AS o
