@@ -27,6 +27,8 @@ type Events struct {
 	Resumed func(s Subject, paused time.Duration)
 	// Sampled: the table was looked at.
 	Sampled func(b event.Backlog)
+	// Purged: published rows were deleted after their window.
+	Purged func(deleted int, took time.Duration)
 	// Warned: something failed that stops nothing.
 	Warned func(doing string, err error)
 }
@@ -76,6 +78,11 @@ func Tee(all ...Events) Events {
 		Sampled: func(b event.Backlog) {
 			for _, e := range all {
 				call(e.Sampled != nil, func() { e.Sampled(b) })
+			}
+		},
+		Purged: func(deleted int, took time.Duration) {
+			for _, e := range all {
+				call(e.Purged != nil, func() { e.Purged(deleted, took) })
 			}
 		},
 		Warned: func(doing string, err error) {

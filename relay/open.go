@@ -46,7 +46,7 @@ func Open(s settings.Settings, o Options) (*Opened, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	table := outbox.Table{Schema: s.Table.Schema, Name: s.Table.Name}
-	store, err := rows.New(db, rows.Config{Table: table, Mapping: mapping, Lease: s.Lease()})
+	store, err := rows.New(db, rows.Config{Table: table, Mapping: mapping, Lease: s.Lease(), Retention: retentionOf(s.Retention)})
 	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open store: %w", err)
@@ -65,6 +65,7 @@ func Open(s settings.Settings, o Options) (*Opened, error) {
 		Retry: RetryPolicy{
 			MaxAttempts: s.Retry.MaxAttempts, MaxAge: s.Retry.MaxAge(), Backoff: s.Retry.Backoff(), MaxBackoff: s.Retry.MaxBackoff(),
 		},
+		Purge:  purgeOf(s.Retention, store),
 		Grace:  o.Grace,
 		Events: o.Events,
 	})
@@ -96,6 +97,20 @@ func (o *Opened) refresh(ctx context.Context) {
 func (o *Opened) Close() {
 	o.db.Close()
 	o.producer.Close()
+}
+
+func retentionOf(r settings.Retention) *rows.Retention {
+	if r.Policy != settings.RetentionDelete {
+		return nil
+	}
+	return &rows.Retention{Window: time.Duration(r.SentSeconds) * time.Second, Statuses: r.Statuses}
+}
+
+func purgeOf(r settings.Retention, store *rows.Store) Purge {
+	if r.Policy != settings.RetentionDelete {
+		return nil
+	}
+	return store.Purge
 }
 
 func checkDatabase(ctx context.Context, db *outbox.DB, table outbox.Table, m outbox.Mapping) error {

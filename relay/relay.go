@@ -9,7 +9,7 @@ import (
 	"github.com/relayfleet/relayfleet/relay/event"
 )
 
-// Config is what a Relay needs. All but Events and Grace is required.
+// Config is what a Relay needs. All but Events, Grace and Purge is required.
 type Config struct {
 	Store Store
 	// Publishers holds one publisher per slot.
@@ -21,6 +21,8 @@ type Config struct {
 	// BatchBytes bounds the payloads of one claim; unset: 8 MiB.
 	BatchBytes int64
 	Retry      RetryPolicy
+	// Purge deletes published rows after their window; nil: they stay.
+	Purge Purge
 	// Grace is how long sends may go on after a stop; unset: 20 s. Settles have
 	// SettleGrace more.
 	Grace  time.Duration
@@ -87,6 +89,7 @@ func (r *Relay) Run(ctx context.Context) {
 	keepers.Go(func() { r.database.keep(ctx, r.config.CheckDatabase) })
 	keepers.Go(func() { r.broker.keep(ctx, r.checkBroker) })
 	keepers.Go(func() { r.sample(ctx) })
+	keepers.Go(func() { r.retain(ctx) })
 
 	pipeline.Go(func() { r.claim(ctx) })
 	for _, p := range r.config.Publishers {
