@@ -43,8 +43,6 @@ const (
 	ColumnsMistyped = "ColumnsMistyped"
 	// PermissionDenied: the role lacks a grant.
 	PermissionDenied = "PermissionDenied"
-	// DeleteReferenced: foreign keys reference the table, so nothing is deleted.
-	DeleteReferenced = "DeleteReferenced"
 )
 
 // Problem is an error of the database with the answer to the one question that

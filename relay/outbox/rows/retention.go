@@ -46,9 +46,8 @@ func (r Retention) statuses(m outbox.Mapping) []string {
 }
 
 // Purge deletes a batch of rows and says whether there may be more; none are
-// deleted while another relay does it. The error is a *outbox.Problem with
-// DeleteReferenced when a foreign key references the table: nothing is deleted
-// then.
+// deleted while another relay does it. The error is ErrReferenced
+// when a foreign key references the table: nothing is deleted then.
 func (s *Store) Purge(ctx context.Context) (deleted int, more bool, err error) {
 	if s.config.Retention == nil {
 		return 0, false, nil
@@ -67,12 +66,14 @@ func (s *Store) Purge(ctx context.Context) (deleted int, more bool, err error) {
 	return deleted, deleted == purgeRows, s.failed("delete published rows", err)
 }
 
-var errReferenced = errors.New("foreign keys reference the table")
+// ErrReferenced: a delete would reach through a foreign key into another table,
+// or fail there.
+var ErrReferenced = errors.New("foreign keys reference the table")
 
 func (s *Store) requireUnreferenced(ctx context.Context, conn *pgxpool.Conn, all *statements) error {
 	found, err := query(ctx, s, conn, pgx.RowTo[string], all.referenced)
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return &outbox.Problem{Code: outbox.DeleteReferenced, Err: fmt.Errorf("%w: %s", errReferenced, strings.Join(found, ", "))}
+	return fmt.Errorf("%w: %s", ErrReferenced, strings.Join(found, ", "))
 }
