@@ -75,7 +75,12 @@ func (l *Listener) listen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to listen: %w", Classify(err))
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // Whether it ends politely does not matter.
+	defer func() {
+		// Whether it ends politely does not matter.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{l.channel}.Sanitize()); err != nil {
 		return fmt.Errorf("listen: %w", Classify(err))
 	}
