@@ -90,4 +90,5 @@ func TestAListenerThatHearsNothingSaysSo(t *testing.T) {
 		require.Fail(t, "nothing was told")
 	}
 	require.False(t, l.Working())
+	p.SetMute(false)
 }
