@@ -121,7 +121,7 @@ func (c *Cluster) create(ctx context.Context, options Options, jars string) (err
 		options.Port = defaultPort
 	}
 	if options.Port == 0 {
-		if options.Port, err = service.FreePorts(portsPerBroker * options.Count); err != nil {
+		if options.Port, err = service.FreePorts(options.portsPerBroker() * options.Count); err != nil {
 			return err
 		}
 	}
@@ -131,6 +131,9 @@ func (c *Cluster) create(ctx context.Context, options Options, jars string) (err
 	id[0] &= 0x7f        // The first character is then no hyphen, which a command line would take for an option.
 	usual := time.Duration(options.Count) * 2 * time.Second
 	return c.steps.Do("create the brokers' data folders", usual, func() error {
+		if err := c.writeListenerFiles(); err != nil {
+			return err
+		}
 		for broker := range options.Count {
 			if err := c.format(ctx, broker, base64.RawURLEncoding.EncodeToString(id)); err != nil {
 				return err
@@ -153,7 +156,7 @@ func (c *Cluster) format(ctx context.Context, broker int, id string) error {
 
 // environment keeps Kafka's logging quiet without a file of its own.
 func (c *Cluster) environment() []string {
-	return append(os.Environ(), "JAVA_TOOL_OPTIONS=-Dlog4j2.level=WARN")
+	return append(os.Environ(), "JAVA_TOOL_OPTIONS=-Dlog4j2.level=WARN"+c.allowKeys())
 }
 
 func (c *Cluster) launch(ctx context.Context) error {

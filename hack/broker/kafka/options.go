@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 
 	"github.com/relayfleet/relayfleet/hack/service"
 )
@@ -18,7 +19,7 @@ const defaultPort = 9092
 type Options struct {
 	// Name is what the cluster is found by later; empty takes a name that no other has.
 	Name string
-	// Port is the first broker's; each takes three in a row. 0 takes free ones, or 9092 and following in a namespace.
+	// Port is the first broker's; each takes three in a row, and one for each of Listeners. 0 takes free ones, or 9092 and following in a namespace.
 	Port int
 	// Netns is the network namespace to run in; empty means the caller's.
 	Netns string
@@ -28,6 +29,8 @@ type Options struct {
 	Version string
 	// Settings are lines for server.properties; they win over the ones of this package.
 	Settings map[string]string
+	// Listeners are added to the one without TLS and login.
+	Listeners []Listener
 	// DieWithCaller ends the brokers when the calling process ends, however that ends; the next Start of anybody removes
 	// the data that was left.
 	DieWithCaller bool
@@ -61,6 +64,8 @@ func (o Options) conflict(wanted Options) string {
 		return fmt.Sprintf("it is version %s, not %s", o.Version, wanted.Version)
 	case !maps.Equal(wanted.Settings, o.Settings):
 		return "it has other settings"
+	case !slices.EqualFunc(wanted.Listeners, o.Listeners, Listener.equals):
+		return "it has other listeners"
 	}
 	return ""
 }

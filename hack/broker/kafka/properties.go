@@ -12,10 +12,14 @@ import (
 )
 
 // Each broker takes three ports in a row: for clients on the host, for the controllers among themselves, and for pods.
-// Kafka refuses two listeners on one port even where their addresses differ.
-const portsPerBroker = 3
+// Further listeners follow. Kafka refuses two listeners on one port even where their addresses differ.
+const ownPorts = 3
 
-func (c *Cluster) hostPort(broker int) int       { return c.state.Options.Port + portsPerBroker*broker }
+func (o Options) portsPerBroker() int { return ownPorts + len(o.Listeners) }
+
+func (c *Cluster) hostPort(broker int) int {
+	return c.state.Options.Port + c.state.Options.portsPerBroker()*broker
+}
 func (c *Cluster) controllerPort(broker int) int { return c.hostPort(broker) + 1 }
 func (c *Cluster) podPort(broker int) int        { return c.hostPort(broker) + 2 }
 
@@ -40,6 +44,9 @@ func (c *Cluster) properties(broker int) string {
 		"auto.create.topics.enable": "false",
 	}
 	maps.Copy(p, c.listeners(broker))
+	for _, l := range o.Listeners {
+		maps.Copy(p, c.settings(l))
+	}
 	maps.Copy(p, o.Settings)
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(p)) {
@@ -62,12 +69,17 @@ func (c *Cluster) listeners(broker int) map[string]string {
 	if c.state.Options.Netns != "" {
 		clients = append(clients, "PODS://"+c.podAddress(broker))
 	}
+	protocols := "HOST:PLAINTEXT,PODS:PLAINTEXT,CONTROLLER:PLAINTEXT"
+	for i, l := range c.state.Options.Listeners {
+		clients = append(clients, l.Name+"://"+c.listenerAddress(broker, i))
+		protocols += "," + l.Name + ":" + l.protocol()
+	}
 	controller := fmt.Sprintf("CONTROLLER://%s:%d", service.Loopback, c.controllerPort(broker))
 	return map[string]string{
 		"listeners":                      strings.Join(append(slices.Clone(clients), controller), ","),
 		"advertised.listeners":           strings.Join(clients, ","),
 		"inter.broker.listener.name":     "HOST",
-		"listener.security.protocol.map": "HOST:PLAINTEXT,PODS:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"listener.security.protocol.map": protocols,
 	}
 }
 
