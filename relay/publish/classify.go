@@ -133,7 +133,13 @@ func judge(err error) verdict {
 	var answer sarama.KError
 	var unsent unsentError
 	var encoding sarama.PacketEncodingError
+	var credentials *Problem
 	switch {
+	case errors.As(err, &credentials):
+		return credentials.verdict()
+	case errors.Is(err, sarama.ErrSASLAuthenticationFailed):
+		// With the broker's own words beside it, it cannot be found as an answer.
+		return answers[sarama.ErrSASLAuthenticationFailed]
 	case errors.As(err, &answer):
 		if v, ok := answers[answer]; ok {
 			return v
@@ -141,6 +147,8 @@ func judge(err error) verdict {
 		return verdict{class: ClassUnknown, code: BrokerFailed}
 	case isTLS(err):
 		return verdict{class: ClassConfig, code: TLSFailed}
+	case errors.As(err, new(handshakeError)):
+		return verdict{class: ClassBroker, code: TLSFailed}
 	case errors.As(err, &encoding):
 		return verdict{class: ClassEvent, kind: event.Rejected, reason: "the record does not fit into a request"}
 	case errors.As(err, &unsent), isBeforeSending(err):
@@ -152,6 +160,14 @@ func judge(err error) verdict {
 	}
 }
 
+// verdict is about a connection that could not be made.
+func (p *Problem) verdict() verdict {
+	if p.Code == Unreachable {
+		return verdict{class: ClassBroker, code: p.Code}
+	}
+	return verdict{class: ClassConfig, code: p.Code}
+}
+
 func isTLS(err error) bool {
 	var (
 		record    tls.RecordHeaderError
@@ -160,7 +176,11 @@ func isTLS(err error) bool {
 		authority x509.UnknownAuthorityError
 		host      x509.HostnameError
 		invalid   x509.CertificateInvalidError
+		op        *net.OpError
 	)
+	if errors.As(err, &op) && op.Op == "remote error" {
+		return true // The other side's alert, which has no type of its own.
+	}
 	return errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
 		errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
 }

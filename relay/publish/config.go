@@ -36,6 +36,13 @@ type Config struct {
 	// RetryFor is how long, from its first failure, a batch is tried again
 	// within one Publish, its deadline permitting; unset: 3 s.
 	RetryFor time.Duration
+	// TLS is nil for connections that are not encrypted.
+	TLS *TLS
+	// Authentication is nil for connections without a login.
+	Authentication *Authentication
+	// Credentials are made of TLS and Authentication, for all producers of a relay;
+	// nil: this producer has its own.
+	Credentials *Credentials
 	// MaxMessageBytes is the largest batch that a topic is taken to allow when it
 	// does not tell; unset: 1 MiB, which is Kafka's own default.
 	MaxMessageBytes int
@@ -77,6 +84,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.MaxMessageBytes <= 0 {
 		c.MaxMessageBytes = defaultMessageBytes
 	}
+	errs = append(errs, c.validateSecurity())
 	return c, errors.Join(errs...)
 }
 
@@ -93,10 +101,11 @@ func (c Compression) codec() (sarama.CompressionCodec, error) {
 	}
 }
 
-// sarama returns the library's configuration for one session behind g. Nothing
+// sarama returns the library's configuration for one session behind g, which
+// logs in with l. Nothing
 // in it retries, sleeps or works in the background: what is tried again, and
 // when, is decided here, where the deadline is known.
-func (c Config) sarama(g *gate) *sarama.Config {
+func (c Config) sarama(g *gate, l *login) *sarama.Config {
 	s := sarama.NewConfig()
 	s.ClientID = c.ClientID
 	s.Version = sarama.V3_9_0_0 // the oldest that is supported; lower request versions are negotiated
@@ -106,6 +115,7 @@ func (c Config) sarama(g *gate) *sarama.Config {
 	s.Net.DialTimeout = c.RequestTimeout
 	s.Net.ReadTimeout = c.RequestTimeout + answerMargin
 	s.Net.WriteTimeout = c.RequestTimeout + answerMargin
+	l.configure(s)
 	s.Metadata.Full = false
 	s.Metadata.AllowAutoTopicCreation = false
 	s.Metadata.SingleFlight = false

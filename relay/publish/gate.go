@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -17,6 +18,8 @@ var errCut = errors.New("connection refused by the gate")
 // gate that is cut stays so: who holds a part of a dead session can do no harm.
 type gate struct {
 	timeout time.Duration
+	// tls is what connections are secured with; nil: nothing.
+	tls *tls.Config
 
 	mu       sync.Mutex
 	closed   bool
@@ -25,8 +28,8 @@ type gate struct {
 	dials    map[*context.CancelFunc]struct{}
 }
 
-func newGate(timeout time.Duration) *gate {
-	return &gate{timeout: timeout, conns: map[*gatedConn]struct{}{}, dials: map[*context.CancelFunc]struct{}{}}
+func newGate(timeout time.Duration, settings *tls.Config) *gate {
+	return &gate{timeout: timeout, tls: settings, conns: map[*gatedConn]struct{}{}, dials: map[*context.CancelFunc]struct{}{}}
 }
 
 // arm sets until when the gate lets anything through.
@@ -64,7 +67,8 @@ func (g *gate) cut() {
 	}
 }
 
-// Dial is what sarama calls for every connection.
+// Dial is what sarama calls for every connection. TLS is made here too, where it
+// is bounded and its failures can be told from others.
 func (g *gate) Dial(network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), g.timeout)
 	defer cancel()
@@ -75,15 +79,31 @@ func (g *gate) Dial(network, address string) (net.Conn, error) {
 	}
 	g.dials[&cancel] = struct{}{}
 	g.mu.Unlock()
+	defer g.forget(&cancel)
 
-	raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
-
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.dials, &cancel)
+	conn, err := g.connect(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
+	if g.tls == nil {
+		return &checkedConn{Conn: conn}, nil
+	}
+	return handshake(ctx, conn, g.tls, address)
+}
+
+func (g *gate) forget(dial *context.CancelFunc) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.dials, dial)
+}
+
+func (g *gate) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.closed {
 		_ = raw.Close()
 		return nil, errCut

@@ -30,7 +30,7 @@ func dialThrough(t *testing.T, g *gate, listener net.Listener) (near, far net.Co
 }
 
 func TestCutGate(t *testing.T) {
-	g, listener := newGate(time.Second), listen(t)
+	g, listener := newGate(time.Second, nil), listen(t)
 	g.arm(event.NewDeadline(time.Now().Add(time.Hour)))
 	near, far := dialThrough(t, g, listener)
 	_, err := near.Write([]byte("before"))
@@ -55,7 +55,7 @@ func TestCutGate(t *testing.T) {
 
 // No timer is needed for the deadline to hold.
 func TestGatePastItsDeadline(t *testing.T) {
-	g, listener := newGate(time.Second), listen(t)
+	g, listener := newGate(time.Second, nil), listen(t)
 	g.arm(event.NewDeadline(time.Now().Add(time.Hour)))
 	near, _ := dialThrough(t, g, listener)
 	g.arm(event.NewDeadline(time.Now().Add(-time.Nanosecond)))
@@ -70,7 +70,7 @@ func TestGatePastItsDeadline(t *testing.T) {
 }
 
 func TestGateForgetsClosedConnections(t *testing.T) {
-	g, listener := newGate(time.Second), listen(t)
+	g, listener := newGate(time.Second, nil), listen(t)
 	g.arm(event.NewDeadline(time.Now().Add(time.Hour)))
 	near, _ := dialThrough(t, g, listener)
 	require.NoError(t, near.Close())

@@ -21,6 +21,8 @@ type Producer struct {
 	turn    chan struct{}
 	session *session
 	helpers sync.WaitGroup
+	// owned: nobody else has the credentials.
+	owned bool
 
 	mu     sync.Mutex
 	closed bool
@@ -33,12 +35,16 @@ func New(c Config) (*Producer, error) {
 	c, err := c.withDefaults()
 	if err == nil {
 		// Whatever sarama dislikes is found now and not at the first batch.
-		err = c.sarama(newGate(c.RequestTimeout)).Validate()
+		err = c.sarama(newGate(c.RequestTimeout, nil), &login{}).Validate()
+	}
+	owned := c.Credentials == nil
+	if err == nil && owned {
+		c.Credentials, err = NewCredentials(c)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("configure the producer: %w", err)
 	}
-	return &Producer{config: c, partitioner: newPartitioner(), turn: make(chan struct{}, 1)}, nil
+	return &Producer{config: c, partitioner: newPartitioner(), turn: make(chan struct{}, 1), owned: owned}, nil
 }
 
 // Publish sends the events and returns one outcome for each, in their order. It
@@ -71,11 +77,13 @@ func (p *Producer) Publish(ctx context.Context, b event.Batch, deadline *event.D
 func (p *Producer) deliver(ctx context.Context, d *delivery, deadline *event.Deadline) {
 	if err := p.open(ctx, deadline); err != nil {
 		d.meet("connect", err)
+		p.hear(d.problem)
 		p.discard()
 		return
 	}
 	d.plan(ctx, p.session, p.partitioner)
 	d.run(ctx, p.session)
+	p.hear(d.problem)
 	if d.unclean || !p.session.gate.isOpen() {
 		p.discard()
 	}
@@ -102,11 +110,20 @@ func (p *Producer) Probe(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
+	problem := problemOf("probe", err)
+	p.hear(problem)
 	p.discard()
 	if cause := context.Cause(bounded); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
 		return fmt.Errorf("probe: %w", cause)
 	}
-	return problemOf("probe", err)
+	return problem
+}
+
+// hear tells the session's login what the broker thinks of it.
+func (p *Producer) hear(problem *Problem) {
+	if p.session != nil && problem != nil && problem.Code == AuthenticationFailed {
+		p.session.login.refused()
+	}
 }
 
 // Close ends what is under way, as if its deadline had come, and the connections.
@@ -120,16 +137,9 @@ func (p *Producer) Close() {
 	p.turn <- struct{}{}
 	p.discard()
 	<-p.turn
-	ended := make(chan struct{})
-	go func() {
-		p.helpers.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(p.config.RequestTimeout):
-		// Only a broker's throttling keeps a call that long; it ends by itself
-		// and has no connection to do anything with.
+	waitAtMost(p.config.RequestTimeout, &p.helpers)
+	if p.owned {
+		p.config.Credentials.Close()
 	}
 }
 
@@ -159,11 +169,18 @@ func (p *Producer) begin(ctx context.Context, deadline *event.Deadline) (context
 
 // open makes sure of a session with a producer id, usable until the deadline.
 func (p *Producer) open(ctx context.Context, deadline *event.Deadline) error {
+	if p.session != nil && p.config.Credentials.isStale(p.session.login) {
+		p.discard()
+	}
 	if p.session != nil {
 		p.session.gate.arm(deadline)
 		return nil
 	}
-	s, err := newSession(p.config, &p.helpers)
+	l, err := p.config.Credentials.login(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := newSession(p.config, l, &p.helpers)
 	if err != nil {
 		return err
 	}
@@ -172,7 +189,11 @@ func (p *Producer) open(ctx context.Context, deadline *event.Deadline) error {
 	if _, err := s.refresh(ctx, p.config.Topic); err != nil && !isAnswer(err) {
 		return err
 	}
-	return s.identify(ctx)
+	if err := s.identify(ctx); err != nil {
+		return err
+	}
+	l.accepted()
+	return nil
 }
 
 // discard ends the session. The next one has new connections and a new producer

@@ -19,6 +19,7 @@ var errNoAnswer = errors.New("no answer in time")
 // it and touches nothing but sarama's client, which has locks of its own.
 type session struct {
 	config  Config
+	login   *login
 	gate    *gate
 	client  sarama.Client
 	helpers *sync.WaitGroup
@@ -47,14 +48,14 @@ type target struct {
 }
 
 // newSession connects nothing yet.
-func newSession(c Config, helpers *sync.WaitGroup) (*session, error) {
-	g := newGate(c.RequestTimeout)
-	client, err := sarama.NewClient(c.Servers, c.sarama(g))
+func newSession(c Config, l *login, helpers *sync.WaitGroup) (*session, error) {
+	g := newGate(c.RequestTimeout, l.tls)
+	client, err := sarama.NewClient(c.Servers, c.sarama(g, l))
 	if err != nil {
 		return nil, err
 	}
 	return &session{
-		config: c, gate: g, client: client, helpers: helpers,
+		config: c, login: l, gate: g, client: client, helpers: helpers,
 		topics: map[string]*topic{}, throttled: map[int32]time.Time{},
 	}, nil
 }
@@ -139,4 +140,34 @@ func (s *session) askForProducerID() (*sarama.InitProducerIDResponse, error) {
 		_ = broker.Close() // It is of no use; the next call opens it anew.
 	}
 	return nil, errors.Join(failures...)
+}
+
+// knock makes a connection of its own to one of the bootstrap servers after the
+// other, until one lets it in. The client's methods would not tell why none did.
+func (s *session) knock() error {
+	var failures []error
+	for _, address := range s.config.Servers {
+		err := s.knockAt(address)
+		if err == nil {
+			return nil
+		}
+		failures = append(failures, err)
+	}
+	return errors.Join(failures...)
+}
+
+func (s *session) knockAt(address string) error {
+	broker := sarama.NewBroker(address)
+	if err := broker.Open(s.client.Config()); err != nil {
+		return err
+	}
+	defer broker.Close() //nolint:errcheck // It has served.
+	if err := connected(broker); err != nil {
+		return err
+	}
+	// A broker may say only now that it does not accept the certificate.
+	if _, err := broker.GetMetadata(sarama.NewMetadataRequest(s.client.Config().Version, []string{s.config.Topic})); err != nil {
+		return fmt.Errorf("ask %s: %w", address, err)
+	}
+	return nil
 }
