@@ -75,6 +75,7 @@ func (f *findings) check(ok bool, format string, args ...any) {
 // 1: a worker is killed after its claim has committed. The claim stays, and when
 // its lease has ended another worker gets the same event.
 func killAfterTheCommittedClaim(t *testing.T, b bench) (wrong []string) {
+	t.Helper()
 	id := b.insert(t, 1)[0]
 	require.Equal(t, id, b.killed(t))
 	left := b.look(t, id)
@@ -98,6 +99,7 @@ func killAfterTheCommittedClaim(t *testing.T, b bench) (wrong []string) {
 // 2: a claim transaction is open. Another worker takes another event, and a
 // rollback frees the first.
 func anOpenClaimIsRolledBack(t *testing.T, b bench) (wrong []string) {
+	t.Helper()
 	ids := b.insert(t, 2)
 	holder := b.Connect(t, database.Owner)
 	tx, err := holder.Begin(t.Context())
@@ -118,6 +120,7 @@ func anOpenClaimIsRolledBack(t *testing.T, b bench) (wrong []string) {
 
 // 3: the owner of an expired claim records SENT before anybody reclaims it.
 func anExpiredOwnersSent(t *testing.T, b bench) (wrong []string) {
+	t.Helper()
 	id, owner := b.owned(t)
 	b.expire(t, id)
 	return b.refused(t, id, owner.sent)
@@ -125,6 +128,7 @@ func anExpiredOwnersSent(t *testing.T, b bench) (wrong []string) {
 
 // 4: a stale owner records SENT against a newer claim that is alive.
 func aStaleOwnersSent(t *testing.T, b bench) (wrong []string) {
+	t.Helper()
 	id, owner := b.owned(t)
 	b.supersede(t, id)
 	return b.refused(t, id, owner.sent)
@@ -132,6 +136,7 @@ func aStaleOwnersSent(t *testing.T, b bench) (wrong []string) {
 
 // 5: a stale owner records a retry against a newer claim that is alive.
 func aStaleOwnersRetry(t *testing.T, b bench) (wrong []string) {
+	t.Helper()
 	id, owner := b.owned(t)
 	b.supersede(t, id)
 	return b.refused(t, id, owner.retry)
@@ -139,6 +144,7 @@ func aStaleOwnersRetry(t *testing.T, b bench) (wrong []string) {
 
 // 6: a retry cannot make a SENT event READY again.
 func aRetryOfASentRow(t *testing.T, b bench) (wrong []string) {
+	t.Helper()
 	id, owner := b.owned(t)
 	accepted, err := owner.sent(t.Context())
 	require.NoError(t, err)

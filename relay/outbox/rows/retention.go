@@ -66,7 +66,7 @@ func (s *Store) Purge(ctx context.Context) (deleted int, more bool, err error) {
 	return deleted, deleted == purgeRows, s.failed("delete published rows", err)
 }
 
-// ErrReferenced: a delete would reach through a foreign key into another table,
+// ErrReferenced says that a delete would reach through a foreign key into another table,
 // or fail there.
 var ErrReferenced = errors.New("foreign keys reference the table")
 

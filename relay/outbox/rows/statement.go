@@ -2,6 +2,7 @@ package rows
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -67,9 +68,7 @@ func (s *statements) limited(name string, limit int) statement {
 
 func (r rendering) with(hole, value string) rendering {
 	values := make(map[string]string, len(r.values)+1)
-	for k, v := range r.values {
-		values[k] = v
-	}
+	maps.Copy(values, r.values)
 	values[hole] = value
 	r.values = values
 	return r
