@@ -173,7 +173,7 @@ func (s *Store) queueSuspects(flush *pgx.Batch, all *statements, t *taking) {
 		budget = int64(max(t.ask.MaxAttempts, 1))
 	}
 	if canAbandon(s.config.Mapping) {
-		do := all.limited("abandon", t.ask.Rows)
+		do := all.abandon
 		flush.Queue(do.sql, do.args(budget)...).Exec(func(tag pgconn.CommandTag) error {
 			t.abandoned = int(tag.RowsAffected())
 			return nil

@@ -37,7 +37,7 @@ func Statements(table outbox.Table, m outbox.Mapping, shape outbox.Shape, limit 
 		all["retention"], all["referenced"] = s.retention, s.referenced
 	}
 	if canAbandon(m) {
-		all["abandon"] = s.limited("abandon", limit)
+		all["abandon"] = s.abandon
 	}
 	statements := map[string]Statement{}
 	for name, s := range all {

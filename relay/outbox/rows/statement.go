@@ -43,7 +43,7 @@ func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape) *st
 		s.uncharge = r.render("uncharge")
 	}
 	if canAbandon(m) {
-		s.abandon = r.render("abandon")
+		s.abandon = r.with("limit", strconv.Itoa(abandonRows)).render("abandon")
 	}
 	return s
 }
@@ -55,6 +55,9 @@ func (s *statements) setRetention(r Retention, m outbox.Mapping) {
 	with := s.rendering.with("deletable", literal(arrayOf(r.statuses(m)...))).with("limit", strconv.Itoa(purgeRows))
 	s.retention, s.referenced = with.render("retention"), with.render("referenced")
 }
+
+// abandonRows is how many suspects one claim ends as FAILED at most.
+const abandonRows = 500
 
 // canAbandon: the table counts attempts, marks lone claims, and has a FAILED.
 func canAbandon(m outbox.Mapping) bool {

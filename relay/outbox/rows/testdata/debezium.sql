@@ -7,7 +7,7 @@ WITH candidate AS MATERIALIZED (
       AND o."attempts" OPERATOR(pg_catalog.>=) $1::pg_catalog.int8
       AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
       AND pg_catalog.substr(o."claim_token"::pg_catalog.text, 15, 1) OPERATOR(pg_catalog.=) '8'
-    LIMIT 25
+    LIMIT 500
     FOR UPDATE SKIP LOCKED
 )
 UPDATE "public"."outboxevent" AS o
