@@ -49,6 +49,9 @@ type Config struct {
 	TLSMode TLSMode
 	// CAFile holds the certificates to trust, PEM. Unset: the system's.
 	CAFile string
+	// CertificateFile and PrivateKeyFile, PEM, are what the relay shows the server;
+	// both or none.
+	CertificateFile, PrivateKeyFile string
 	// ApplicationName is seen in pg_stat_activity. Unset: relayfleet.
 	ApplicationName string
 	// Pooling is SessionPooling unless it is set.
@@ -93,6 +96,12 @@ func (c Config) validate() error {
 	}
 	if c.TLSMode.strength() < 0 {
 		problems = append(problems, fmt.Errorf("TLSMode %q is not known", c.TLSMode))
+	}
+	if (c.CertificateFile == "") != (c.PrivateKeyFile == "") {
+		problems = append(problems, errors.New("CertificateFile and PrivateKeyFile belong together"))
+	}
+	if c.TLSMode == TLSDisable && c.CertificateFile != "" {
+		problems = append(problems, errors.New("CertificateFile is of no use with TLSMode Disable"))
 	}
 	if c.Pooling != SessionPooling && c.Pooling != TransactionPooling {
 		problems = append(problems, fmt.Errorf("Pooling %q is not known", c.Pooling))

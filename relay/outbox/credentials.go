@@ -19,7 +19,7 @@ import (
 )
 
 // credentials are the files' content at one moment.
-type credentials struct{ uri, ca string }
+type credentials struct{ uri, ca, certificate, key string }
 
 // readCredentials reads the files. The URI is allowed the newline that editors
 // and kubectl leave behind it.
@@ -29,18 +29,31 @@ func (c Config) readCredentials() (credentials, error) {
 		return credentials{}, err
 	}
 	found := credentials{uri: uri}
-	if c.CAFile != "" {
-		if found.ca, err = readFile(SlotCA, "CA certificates", c.CAFile); err != nil {
+	for _, f := range []struct {
+		content          *string
+		slot, what, path string
+	}{
+		{&found.ca, SlotCA, "CA certificates", c.CAFile},
+		{&found.certificate, SlotCertificate, "certificate", c.CertificateFile},
+		{&found.key, SlotKey, "private key", c.PrivateKeyFile},
+	} {
+		if f.path == "" {
+			continue
+		}
+		if *f.content, err = readFile(f.slot, f.what, f.path); err != nil {
 			return credentials{}, err
 		}
 	}
 	return found, nil
 }
 
-// The slots of CredentialsMissing: which of the files it is about.
+// The slots of CredentialsMissing and CredentialsInvalid: which of the files it
+// is about.
 const (
-	SlotURI = "uri"
-	SlotCA  = "ca"
+	SlotURI         = "uri"
+	SlotCA          = "ca"
+	SlotCertificate = "certificate"
+	SlotKey         = "key"
 )
 
 func readFile(slot, what, path string) (string, error) {
@@ -84,7 +97,7 @@ func (c Config) connection(found credentials) (*pgx.ConnConfig, error) {
 	if c.asksForLess(found.uri, parsed) {
 		return nil, &Problem{Code: TLSTooWeak, Err: fmt.Errorf("the connection URI asks for less TLS than %s", c.TLSMode)}
 	}
-	if err := c.setTLS(parsed, found.ca); err != nil {
+	if err := c.setTLS(parsed, found); err != nil {
 		return nil, err
 	}
 	c.setSession(parsed)
@@ -164,8 +177,12 @@ func asked(parsed *pgx.ConnConfig) TLSMode {
 
 // setTLS replaces whatever TLS the URI led to, on every host that it names. A
 // socket in the file system has none, so it can serve TLSDisable only.
-func (c Config) setTLS(parsed *pgx.ConnConfig, ca string) error {
-	roots, err := certificates(ca)
+func (c Config) setTLS(parsed *pgx.ConnConfig, found credentials) error {
+	roots, err := certificates(found.ca)
+	if err != nil {
+		return err
+	}
+	own, err := found.pair()
 	if err != nil {
 		return err
 	}
@@ -175,8 +192,11 @@ func (c Config) setTLS(parsed *pgx.ConnConfig, ca string) error {
 			return &Problem{Code: TLSTooWeak, Err: fmt.Errorf("the connection URI names a socket, which cannot serve %s", c.TLSMode)}
 		}
 		host.TLSConfig = c.tls(host.Host, roots)
-		if host.TLSConfig != nil && parsed.SSLNegotiation == "direct" {
-			host.TLSConfig.NextProtos = []string{"postgresql"}
+		if host.TLSConfig != nil {
+			host.TLSConfig.Certificates = own
+			if parsed.SSLNegotiation == "direct" {
+				host.TLSConfig.NextProtos = []string{"postgresql"}
+			}
 		}
 	}
 	parsed.TLSConfig, parsed.Fallbacks = named[0].TLSConfig, named[1:]
@@ -193,6 +213,22 @@ func certificates(ca string) (*x509.CertPool, error) {
 		return nil, &Problem{Code: CredentialsInvalid, Err: errors.New("the CA file holds no PEM certificate")}
 	}
 	return roots, nil
+}
+
+// pair is what the relay shows the server; none without files. Files of which one
+// is newer than the other do not belong together.
+func (c credentials) pair() ([]tls.Certificate, error) {
+	if c.certificate == "" {
+		return nil, nil
+	}
+	pair, err := tls.X509KeyPair([]byte(c.certificate), []byte(c.key))
+	if err != nil {
+		return nil, &Problem{
+			Code: CredentialsInvalid, Slots: []string{SlotCertificate, SlotKey},
+			Err: errors.New("certificate and private key cannot be read, or do not belong together"),
+		}
+	}
+	return []tls.Certificate{pair}, nil
 }
 
 func (c Config) tls(host string, roots *x509.CertPool) *tls.Config {

@@ -84,6 +84,8 @@ func TestConfigurationsThatCannotBeUsed(t *testing.T) {
 		"unknown pooler": {URIFile: "f", Pooling: "Statement"},
 		"no connections": {URIFile: "f", MaxConnections: -1},
 		"no time":        {URIFile: "f", StatementTimeout: -1},
+		"half a pair":    {URIFile: "f", CertificateFile: "c"},
+		"pair unused":    {URIFile: "f", TLSMode: outbox.TLSDisable, CertificateFile: "c", PrivateKeyFile: "k"},
 	} {
 		_, err := outbox.Open(config)
 		require.Error(t, err, name)

@@ -142,7 +142,11 @@ func isTLS(err error) bool {
 		verify    *tls.CertificateVerificationError
 		record    tls.RecordHeaderError
 		alert     tls.AlertError
+		op        *net.OpError
 	)
+	if errors.As(err, &op) && op.Op == "remote error" {
+		return true // The server's alert, which has no type of its own.
+	}
 	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) ||
 		errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) ||
 		strings.Contains(err.Error(), refusedTLS)
