@@ -34,7 +34,7 @@ func databaseFinding(err error) finding {
 // brokerFinding explains an error of a publisher or of the broker's check.
 func brokerFinding(err error) finding {
 	if problem, ok := errors.AsType[*publish.Problem](err); ok {
-		return finding{code: report.Code(problem.Code)}
+		return finding{report.Code(problem.Code), problem.Slots}
 	}
 	return finding{code: report.BrokerFailed}
 }

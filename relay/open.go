@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/relayfleet/relayfleet/relay/outbox"
@@ -51,7 +52,7 @@ func Open(s settings.Settings, o Options) (*Opened, error) {
 		db.Close()
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	producer, err := publish.New(publish.Config{Servers: s.Kafka.BootstrapServers, Topic: s.Topic, ClientID: clientName(o.Name)})
+	producer, err := publish.New(brokerConfig(s, o.Name))
 	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open broker: %w", err)
@@ -90,6 +91,9 @@ func (o *Opened) refresh(ctx context.Context) {
 		if err := o.db.Refresh(ctx); err != nil && ctx.Err() == nil {
 			o.events.Warned("take up changed credentials", err)
 		}
+		if err := o.producer.Credentials().Refresh(ctx); err != nil && ctx.Err() == nil {
+			o.events.Warned("take up changed credentials of the broker", err)
+		}
 	}
 }
 
@@ -123,8 +127,31 @@ func checkDatabase(ctx context.Context, db *outbox.DB, table outbox.Table, m out
 func databaseConfig(s settings.Settings, name string) outbox.Config {
 	return outbox.Config{
 		URIFile: s.Database.URIFile, TLSMode: outbox.TLSMode(s.Database.TLS.Mode), CAFile: s.Database.TLS.CAFile,
+		CertificateFile: s.Database.TLS.CertificateFile, PrivateKeyFile: s.Database.TLS.PrivateKeyFile,
 		ApplicationName: clientName(name), Pooling: outbox.Pooling(s.Database.Pooling),
 	}
+}
+
+// brokerConfig is for all producers of a relay, which share its Credentials.
+func brokerConfig(s settings.Settings, name string) publish.Config {
+	c := publish.Config{
+		Servers: s.Kafka.BootstrapServers, Topic: s.Topic, ClientID: clientName(name),
+		Compression: publish.Compression(strings.ToLower(string(s.Kafka.Compression))),
+	}
+	if t := s.Kafka.TLS; t != nil {
+		c.TLS = &publish.TLS{
+			Mode: publish.TLSMode(t.Mode), CAFile: t.CAFile, CertificateFile: t.CertificateFile, PrivateKeyFile: t.PrivateKeyFile,
+		}
+	}
+	if a := s.Kafka.Authentication; a != nil {
+		c.Authentication = &publish.Authentication{
+			Mechanism: publish.Mechanism(a.Type), Username: a.Username, UsernameFile: a.UsernameFile, PasswordFile: a.PasswordFile,
+		}
+		if a.OAuth != nil {
+			c.Authentication.OAuth = new(publish.OAuth(*a.OAuth))
+		}
+	}
+	return c
 }
 
 func clientName(name string) string {

@@ -47,6 +47,10 @@ func New(c Config) (*Producer, error) {
 	return &Producer{config: c, partitioner: newPartitioner(), turn: make(chan struct{}, 1), owned: owned}, nil
 }
 
+// Credentials are those of the configuration, or the producer's own. Somebody has
+// to call their Refresh.
+func (p *Producer) Credentials() *Credentials { return p.config.Credentials }
+
 // Publish sends the events and returns one outcome for each, in their order. It
 // returns at the deadline at the latest, whatever the network does, and writes
 // nothing after it. When ctx ends first, that is as if the deadline had passed.
