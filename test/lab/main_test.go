@@ -57,7 +57,11 @@ func childWorker(ctx context.Context, kind string, table outbox.Table, m outbox.
 	if err != nil {
 		return nil, err
 	}
-	return newGuarded(db, table, m)
+	w, err := newGuarded(db, table, m)
+	if err != nil || kind != kindPublisher {
+		return w, err
+	}
+	return childPublisher(w)
 }
 
 // bench is one table for one scenario, in a schema of its own.
