@@ -49,6 +49,25 @@
 // or unable to take records is Refused, and says nothing about the fleet. Nothing
 // that is the broker's fault is ever an outcome Refused or Rejected.
 //
+// # Who may connect
+//
+// Credentials are files, shared by all producers of a relay and read at every new
+// session and by Credentials.Refresh. Content that is new is tried on a connection
+// of its own, through a gate of its own; only what a broker has let in is used,
+// and it stays in use until something else has been let in. So a file that
+// vanishes, a certificate whose key has not arrived yet or a password that the
+// broker does not know yet takes nothing away. A session keeps the login that it
+// began with; when another is in use it ends before its next batch. Brokers that
+// limit the life of a login (KIP-368) are logged in to again by sarama, before the
+// request that would come too late, with the session's login or, for OAUTHBEARER,
+// the newest token. A token is asked for once for all sessions, renewed after four
+// fifths of its life or when a broker refuses it, and never asked for in a loop.
+//
+// The gate makes TLS, not sarama: there the handshake is bounded, and it is known
+// that a connection ended in it, which is all that a port without TLS tells. What
+// a broker or a token endpoint says about a login never becomes part of an error,
+// because it may quote what it was sent.
+//
 // # Why not sarama's AsyncProducer
 //
 // It knows no deadline. On a frozen link it held a batch for more than nine
@@ -56,6 +75,6 @@
 // had abandoned after half a second arrived two seconds later. It reorders a key
 // when one of its sets uses up its retries, fails all messages of a batch for
 // one that is too large, and does not tell which one the broker named. Client
-// and Broker of the same library do all that is hard (connections, TLS, logins,
+// and Broker of the same library do all that is hard (connections, logins,
 // versions, metadata) and leave the decisions to the caller.
 package publish

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/IBM/sarama"
 	"github.com/xdg-go/scram"
@@ -111,6 +112,11 @@ func newLogin(c Config, m material) (*login, error) {
 	case ScramSHA256, ScramSHA512:
 		l.scram, err = newScramClient(l.mechanism, m)
 	case Plain:
+		if strings.ContainsRune(m.username+m.password, 0) { // It would end one and begin the other.
+			err = &Problem{
+				Code: CredentialsInvalid, Slots: []string{SlotUsername, SlotPassword}, Err: errors.New("user name or password holds a NUL"),
+			}
+		}
 	}
 	return l, err
 }

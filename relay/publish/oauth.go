@@ -189,7 +189,7 @@ func (t *tokens) ask(ctx context.Context) (string, time.Duration, error) {
 	if err != nil {
 		return "", 0, tokenProblem(err)
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // All that matters has been read.
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxTokenResponse+1))
 	if err != nil {
 		return "", 0, tokenProblem(err)

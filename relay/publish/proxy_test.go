@@ -17,6 +17,7 @@ import (
 type proxy struct {
 	address  string
 	upstream string
+	accepted atomic.Int64 // connections so far
 	thawed   sync.RWMutex
 	losing   atomic.Bool
 	lost     atomic.Bool
@@ -38,6 +39,7 @@ func newProxy(tb testing.TB, upstream string) *proxy {
 			if err != nil {
 				return
 			}
+			p.accepted.Add(1)
 			far, err := net.Dial("tcp", p.upstream)
 			if err != nil {
 				near.Close()

@@ -1,6 +1,7 @@
 package publish_test
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -149,7 +150,7 @@ func TestSecurity(t *testing.T) {
 	}
 	s := startSecured(t)
 	for name, run := range map[string]func(*testing.T, *secured){
-		"logins": realLogins, "refusals": realRefusals, "logging in again": realReauthentication,
+		"logins": realLogins, "refusals": realRefusals, "logging in again": realReauthentication, "rotation": realRotation,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, s) })
 	}
@@ -189,7 +190,7 @@ func realRefusals(t *testing.T, s *secured) {
 	_, port, _ := net.SplitHostPort(s.servers(passwords)[0])
 	for name, test := range map[string]struct {
 		listener string
-		server   string // instead of the listener's own address
+		host     string // instead of the broker's address
 		tls      *publish.TLS
 		login    *publish.Authentication
 		code     string
@@ -205,7 +206,7 @@ func realRefusals(t *testing.T, s *secured) {
 		"another authority":        {passwords, "", &publish.TLS{CAFile: file(t, stranger.PEM())}, plain(t, password), publish.TLSFailed},
 		"another, VerifyCA":        {passwords, "", verifyOther, plain(t, password), publish.TLSFailed},
 		"the system's":             {passwords, "", &publish.TLS{}, plain(t, password), publish.TLSFailed},
-		"wrong host name":          {passwords, "localhost:" + port, s.trusting(t), plain(t, password), publish.TLSFailed},
+		"wrong host name":          {passwords, "localhost", s.trusting(t), plain(t, password), publish.TLSFailed},
 		"expired certificate":      {expired, "", s.trusting(t), nil, publish.TLSFailed},
 		"expired, VerifyCA":        {expired, "", verifyCA, nil, publish.TLSFailed},
 		"no client certificate":    {mutual, "", s.trusting(t), nil, publish.TLSFailed},
@@ -216,11 +217,10 @@ func realRefusals(t *testing.T, s *secured) {
 		"TLS to a plain login":     {scramOnly, "", s.trusting(t), scram(t, publish.ScramSHA256, password), publish.TLSFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			servers := s.servers(test.listener)
-			if test.server != "" {
-				servers = []string{test.server}
-			}
-			p := newProducer(t, servers, func(c *publish.Config) {
+			way := newProxy(t, s.servers(test.listener)[0])
+			host, port, _ := net.SplitHostPort(way.address)
+			server := net.JoinHostPort(cmp.Or(test.host, host), port)
+			p := newProducer(t, []string{server}, func(c *publish.Config) {
 				c.TLS, c.Authentication, c.RequestTimeout = test.tls, test.login, 3*time.Second
 			})
 			begin := time.Now()
@@ -229,6 +229,7 @@ func realRefusals(t *testing.T, s *secured) {
 			requireRefused(t, test.code, err)
 			requireAll(t, event.Unsent, outcomes)
 			require.Less(t, time.Since(begin), soon)
+			require.LessOrEqual(t, way.accepted.Load(), int64(4), "connections for two attempts")
 		})
 	}
 	t.Run("the name does not matter to VerifyCA", func(t *testing.T) {
@@ -250,7 +251,7 @@ func requireRefused(t *testing.T, code string, err error) {
 }
 
 func unwrapped(err error) error {
-	if e, ok := err.(interface{ Unwrap() error }); ok { //nolint:errorlint // It walks the chain itself.
+	if e, ok := err.(interface{ Unwrap() error }); ok {
 		return e.Unwrap()
 	}
 	return nil
@@ -270,35 +271,45 @@ func otherAudience(a *publish.Authentication) *publish.Authentication {
 
 // The broker ends each login after three seconds (KIP-368). Whoever logs in again
 // in time keeps the connection: the producer id stays the same, and nothing is
-// ever in doubt.
+// ever in doubt. So does one that was idle when its login ended.
 func realReauthentication(t *testing.T, s *secured) {
 	t.Helper()
-	for name, test := range map[string]struct {
-		listener string
-		login    *publish.Authentication
+	type loggedIn struct {
+		producer *publish.Producer
+		topic    string
+	}
+	var all []loggedIn
+	for _, test := range []struct {
+		name, listener string
+		login          *publish.Authentication
 	}{
-		"PLAIN":         {passwords, plain(t, password)},
-		"SCRAM-SHA-512": {passwords, scram(t, publish.ScramSHA512, password)},
-		"OAUTHBEARER":   {bearer, s.oauth(t, clientSecret)},
+		{"PLAIN", passwords, plain(t, password)},
+		{"SCRAM", passwords, scram(t, publish.ScramSHA512, password)},
+		{"OAUTHBEARER", bearer, s.oauth(t, clientSecret)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, topic := s.producer(t, test.listener, s.trusting(t), test.login)
-			sent := 0
-			batch := func() {
-				requirePublished(t, p, numbered(10))
-				sent += 10
-			}
-			for end := time.Now().Add(3 * loginLife); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-				batch()
-			}
-			time.Sleep(loginLife + loginLife/2) // Idle until after the end of the login.
-			batch()
-			records := consume(t, s.Addresses(), topic)
-			require.Len(t, records, sent)
-			for _, r := range records {
-				require.Equal(t, records[0].ProducerID, r.ProducerID)
-			}
-		})
+		topic := "again." + test.name
+		createTopic(t, s.Cluster, admin.Topic{Name: topic, Partitions: 3})
+		all = append(all, loggedIn{newProducer(t, s.servers(test.listener), to(topic), func(c *publish.Config) {
+			c.TLS, c.Authentication, c.RequestTimeout = s.trusting(t), test.login, 3*time.Second
+		}), topic})
+	}
+	sent := 0
+	round := func() {
+		for _, l := range all {
+			requirePublished(t, l.producer, numbered(10))
+		}
+		sent += 10
+	}
+	for end := time.Now().Add(2*loginLife + time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		round()
+	}
+	time.Sleep(loginLife + time.Second)
+	round()
+	for _, l := range all {
+		records := consume(t, s.Addresses(), l.topic)
+		require.Len(t, records, sent)
+		for _, r := range records {
+			require.Equal(t, records[0].ProducerID, r.ProducerID, l.topic)
+		}
 	}
 }

@@ -69,17 +69,17 @@ func (c *Cluster) listeners(broker int) map[string]string {
 	if c.state.Options.Netns != "" {
 		clients = append(clients, "PODS://"+c.podAddress(broker))
 	}
-	protocols := "HOST:PLAINTEXT,PODS:PLAINTEXT,CONTROLLER:PLAINTEXT"
+	protocols := []string{"HOST:PLAINTEXT", "PODS:PLAINTEXT", "CONTROLLER:PLAINTEXT"}
 	for i, l := range c.state.Options.Listeners {
 		clients = append(clients, l.Name+"://"+c.listenerAddress(broker, i))
-		protocols += "," + l.Name + ":" + l.protocol()
+		protocols = append(protocols, l.Name+":"+l.protocol())
 	}
 	controller := fmt.Sprintf("CONTROLLER://%s:%d", service.Loopback, c.controllerPort(broker))
 	return map[string]string{
 		"listeners":                      strings.Join(append(slices.Clone(clients), controller), ","),
 		"advertised.listeners":           strings.Join(clients, ","),
 		"inter.broker.listener.name":     "HOST",
-		"listener.security.protocol.map": protocols,
+		"listener.security.protocol.map": strings.Join(protocols, ","),
 	}
 }
 
