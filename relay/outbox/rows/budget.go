@@ -58,6 +58,6 @@ func (s *Store) giveBack(ctx context.Context, conn *pgxpool.Conn, all *statement
 		return nil
 	}
 	dueNow := false
-	_, err := s.run(ctx, conn, all.release, append(c.args(allOf(c)), dueNow)...)
+	_, err := s.run(ctx, conn, all.release, append(c.args(allOf(c), all.keys), dueNow)...)
 	return err
 }

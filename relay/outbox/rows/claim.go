@@ -98,6 +98,7 @@ type taking struct {
 	// now is the database's time of the claim, server when it was started.
 	now          time.Time
 	server       string
+	oldest       time.Time
 	suspectsWait bool
 	abandoned    int
 	taken        []claimed
@@ -158,7 +159,7 @@ func (s *Store) take(ctx context.Context, conn *pgxpool.Conn, all *statements, t
 		return cmp.Or(a.due.Compare(b.due), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
 	})
 	if !t.ask.Suspects {
-		s.advance(t.started, sweep, t.now, t.taken)
+		s.advance(t, sweep)
 	}
 	return nil
 }
@@ -183,23 +184,31 @@ func (s *Store) queueSuspects(flush *pgx.Batch, all *statements, t *taking) {
 	flush.Queue(do.sql, do.args(t.token.String(), s.config.Lease, t.lone().String(), budget)...).Query(t.collect)
 }
 
-func (t *taking) collect(rows pgx.Rows) (err error) {
-	t.taken, err = pgx.CollectRows(rows, scanClaimed)
+// collect reads what a claim returns; what is about all of it comes with every row.
+func (t *taking) collect(rows pgx.Rows) error {
+	var (
+		row              claimed
+		id               key
+		due, oldest      pgtype.Timestamptz
+		partition        pgtype.Text
+		reclaimed, first []string
+	)
+	_, err := pgx.ForEachRow(rows, []any{
+		&id, &row.generation, &row.attempts, &due, &row.bytes, &partition, &oldest, &reclaimed,
+	}, func() error {
+		row.id, row.due, row.partition = id.String(), finite(due), partition.String
+		t.taken, t.oldest, first = append(t.taken, row), finite(oldest), reclaimed
+		return nil
+	})
+	for i := range t.taken {
+		t.taken[i].reclaimed = slices.Contains(first, t.taken[i].id)
+	}
 	return err
 }
 
 // errOverClaimed cannot happen with a claim in its CTE form; a plan that took
 // more rows than asked for must not go unseen. The rows are given back.
 var errOverClaimed = errors.New("the claim took too many rows")
-
-func scanClaimed(row pgx.CollectableRow) (claimed, error) {
-	var c claimed
-	var due pgtype.Timestamptz
-	var partition pgtype.Text
-	err := row.Scan(&c.id, &c.generation, &c.attempts, &due, &c.reclaimed, &c.bytes, &partition)
-	c.due, c.partition = finite(due), partition.String
-	return c, err
-}
 
 // finite is the zero time for NULL and for PostgreSQL's infinities: a row that
 // says -infinity is due like any other, and must not stop a batch.

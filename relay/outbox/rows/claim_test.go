@@ -115,7 +115,7 @@ func TestTheInstantAtWhichALeaseEnds(t *testing.T) {
 		{"uncharge", []any{map[string]string{"1": "1"}}},
 		{"renew", []any{time.Minute}},
 	} {
-		args := append([]any{uuid.UUID(batch.Token).String(), []string{"1"}, []int64{1}}, test.args...)
+		args := append([]any{uuid.UUID(batch.Token).String(), []int64{1}, []int64{1}}, test.args...)
 		for at, changed := range map[time.Time]int64{end: 0, end.Add(time.Hour): 0, end.Add(-time.Microsecond): 1} {
 			tx, err := d.Owner.Begin(t.Context())
 			require.NoError(t, err)

@@ -2,6 +2,7 @@ package rows_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,7 +73,7 @@ func TestEveryConjunctOfTheGuardIsNeeded(t *testing.T) {
 						d.Disturb(t, batch.Events[0].ID, c.is)
 					}
 					defer database.Exec(t, d.Owner, "DELETE FROM outbox")
-					args := append([]any{fmt.Sprintf("%x", batch.Token), []string{batch.Events[0].Row}, []int64{1}},
+					args := append([]any{fmt.Sprintf("%x", batch.Token), []int64{number(t, batch.Events[0].Row)}, []int64{1}},
 						more(map[string]int64{batch.Events[0].Row: 0, batch.Events[1].Row: 0})...)
 					tag, err := d.Owner.Exec(t.Context(), statement, args...)
 					require.NoError(t, err)
@@ -94,8 +95,15 @@ func TestEveryConjunctOfTheGuardIsNeeded(t *testing.T) {
 	}
 }
 
+func number(t *testing.T, id string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(id, 10, 64)
+	require.NoError(t, err)
+	return n
+}
+
 // pad mentions every parameter, since a cut may have taken the only mention away.
 func pad(statement string) string {
-	mention := " AND ($1::pg_catalog.text IS NOT NULL OR $2::pg_catalog.text[] IS NOT NULL OR $3::pg_catalog.int8[] IS NOT NULL)"
+	mention := " AND ($1::pg_catalog.text IS NOT NULL OR $2::pg_catalog.int8[] IS NOT NULL OR $3::pg_catalog.int8[] IS NOT NULL)"
 	return strings.TrimSuffix(statement, ";") + mention
 }

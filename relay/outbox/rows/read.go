@@ -44,12 +44,13 @@ func (s *Store) read(
 
 // content is what read.sql says of a row.
 type content struct {
-	id, identity, topic, key pgtype.Text
-	payload                  []byte
-	headers                  []byte
-	created                  pgtype.Timestamptz
-	contentType              pgtype.Text
-	extra                    []pgtype.Text
+	id                        key
+	identity, topic, eventKey pgtype.Text
+	payload                   []byte
+	headers                   []byte
+	created                   pgtype.Timestamptz
+	contentType               pgtype.Text
+	extra                     []pgtype.Text
 }
 
 // readChunk returns one event per row; one without a Row was not found.
@@ -62,12 +63,12 @@ func (s *Store) readChunk(
 	}
 	events := make([]event.Event, len(c.ids))
 	flush := &pgx.Batch{}
-	flush.Queue(all.read.sql, all.read.args(c.args(allOf(c))...)...).Query(func(found pgx.Rows) error {
+	flush.Queue(all.read.sql, all.read.args(c.args(allOf(c), all.keys)...)...).Query(func(found pgx.Rows) error {
 		var row content
 		_, err := pgx.ForEachRow(found, []any{
-			&row.id, &row.identity, &row.topic, &row.key, &row.payload, &row.headers, &row.created, &row.contentType, &row.extra,
+			&row.id, &row.identity, &row.topic, &row.eventKey, &row.payload, &row.headers, &row.created, &row.contentType, &row.extra,
 		}, func() error {
-			place := places[row.id.String]
+			place := places[row.id.String()]
 			events[place] = row.event(s.config.Mapping, now)
 			events[place].Generation, events[place].Attempts = c.generations[place], int(c.attempts[place])
 			return nil
@@ -87,7 +88,7 @@ func (r content) event(m outbox.Mapping, now time.Time) event.Event {
 		invalid = "a column that names the event's topic is NULL"
 	}
 	return event.Event{
-		ID: r.identity.String, Row: r.id.String, Topic: topic, Key: keyBytes(r.key), Payload: r.payload,
+		ID: r.identity.String, Row: r.id.String(), Topic: topic, Key: keyBytes(r.eventKey), Payload: r.payload,
 		Headers: r.withColumns(m, headers), ContentType: r.contentType.String, Invalid: invalid,
 		CreatedAt: finite(r.created), Age: age(now, r.created),
 	}

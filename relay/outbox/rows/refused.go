@@ -28,7 +28,7 @@ func (s *Store) change(ctx context.Context, c *claim, rows []int, do change) (ev
 		return event.Settled{}, nil
 	}
 	changed, err := s.exec(ctx, func(all *statements) (statement, []any) {
-		return do.statement(all), append(c.args(rows), do.args...)
+		return do.statement(all), append(c.args(rows, all.keys), do.args...)
 	})
 	if err != nil {
 		return event.Settled{}, err
@@ -43,7 +43,7 @@ func (s *Store) change(ctx context.Context, c *claim, rows []int, do change) (ev
 
 // state is how a row looks now.
 type state struct {
-	ID         string
+	ID         key
 	Status     pgtype.Text
 	Generation int64
 	Token      pgtype.Text
@@ -126,9 +126,9 @@ func (s *Store) isOvertaken(r refusedRow) bool {
 func (s *Store) states(ctx context.Context, c *claim, rows []int) (map[string]state, error) {
 	states := map[string]state{}
 	err := s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn, all *statements) error {
-		list, err := query(ctx, s, conn, pgx.RowToStructByPos[state], all.refused, c.args(rows)...)
+		list, err := query(ctx, s, conn, pgx.RowToStructByPos[state], all.refused, c.args(rows, all.keys)...)
 		for _, st := range list {
-			states[st.ID] = st
+			states[st.ID.String()] = st
 		}
 		return err
 	})

@@ -7,10 +7,10 @@ SET /*if inprogress*//*status*/status = /*ready*/'READY',/*end*/ /*lease_until*/
     /*if token*//*claim_token*/claim_token = NULL,/*end*/
     /*if attempts*//*attempts*/attempts = GREATEST(o.attempts OPERATOR(pg_catalog.-) 1, 0),/*end*/
     /*next_attempt_at*/next_attempt_at = CASE WHEN $5::pg_catalog.bool THEN pg_catalog.statement_timestamp() ELSE o.next_attempt_at END
-WHERE /*guard:*/o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE /*guard:*/o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o.status::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
   AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid

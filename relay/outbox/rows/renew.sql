@@ -2,10 +2,10 @@
 -- ended lease back: from that moment on the row is anybody's. For the guard see settle_sent.sql.
 UPDATE /*table*/public.outbox AS o
 SET /*lease_until*/lease_until = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) $5::pg_catalog.interval
-WHERE /*guard:*/o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE /*guard:*/o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o.status::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
   AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid

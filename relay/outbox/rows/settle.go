@@ -27,12 +27,12 @@ func own(b event.Batch) (*claim, error) {
 
 // args are the first four parameters of every guarded statement, for some rows:
 // fence, ids, generations, partition keys.
-func (c *claim) args(rows []int) []any {
+func (c *claim) args(rows []int, keys keyType) []any {
 	ids, generations, partitions := make([]string, len(rows)), make([]int64, len(rows)), make([]string, len(rows))
 	for i, row := range rows {
 		ids[i], generations[i], partitions[i] = c.ids[row], c.generations[row], c.partitions[row]
 	}
-	return []any{c.fence, ids, generations, partitions}
+	return []any{c.fence, keys.array(ids), generations, partitions}
 }
 
 func allOf(c *claim) []int { return c.chosen(func(int) bool { return true }) }

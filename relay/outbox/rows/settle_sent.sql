@@ -13,10 +13,10 @@
 -- published, its due time does, which means nothing else then.
 UPDATE /*table*/public.outbox AS o
 SET /*status*/status = /*sent*/'SENT', /*lease_until*/lease_until = NULL, /*sentat*/sent_at = pg_catalog.statement_timestamp()
-WHERE /*guard:*/o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE /*guard:*/o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o.status::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
   AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid

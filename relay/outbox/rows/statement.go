@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,15 +15,30 @@ import (
 // statements are those of one table; those of a claim also depend on its limit.
 type statements struct {
 	rendering                                                       rendering
+	keys                                                            keyType
 	durable, read, refused, recover, recoverSuspects, backlog       statement
 	settleSent, settleRetry, settleFailed, release, uncharge, renew statement
 	abandon, retention, referenced                                  statement
+
+	// byLimit keeps rendered claims; mu guards it.
+	mu      sync.Mutex
+	byLimit map[limitedName]statement
 }
+
+type limitedName struct {
+	name  string
+	limit int
+}
+
+// maxKept bounds byLimit: limits are few, unless payloads differ wildly in size.
+const maxKept = 64
 
 func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape) *statements {
 	r := newRendering(table, m, shape)
 	s := &statements{
 		rendering:    r,
+		keys:         keyTypeOf(shape[m.ID].Type),
+		byLimit:      map[limitedName]statement{},
 		durable:      r.render("durable"),
 		read:         r.render("read"),
 		refused:      r.render("refused"),
@@ -66,7 +82,17 @@ func canAbandon(m outbox.Mapping) bool {
 
 // limited renders a statement that takes at most limit rows.
 func (s *statements) limited(name string, limit int) statement {
-	return s.rendering.with("limit", strconv.Itoa(limit)).render(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := limitedName{name, limit}
+	if kept, ok := s.byLimit[key]; ok {
+		return kept
+	}
+	if len(s.byLimit) >= maxKept {
+		clear(s.byLimit)
+	}
+	s.byLimit[key] = s.rendering.with("limit", strconv.Itoa(limit)).render(name)
+	return s.byLimit[key]
 }
 
 func (r rendering) with(hole, value string) rendering {

@@ -33,5 +33,7 @@ SET /*if generation*//*generation*/generation = o.generation OPERATOR(pg_catalog
     /*lease_until*/lease_until = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 FROM candidate AS c
 WHERE o.id OPERATOR(pg_catalog.=) c.id/*if whole*//*else AND o.partition_key OPERATOR(pg_catalog.=) c.partition_key*/
-RETURNING o.id::pg_catalog.text, /*generationvalue*/o.generation, /*countervalue*/o.attempts, c.due, true,
-          COALESCE(pg_catalog.octet_length(/*payload*/o.payload), 0), /*partitionvalue*/NULL::pg_catalog.text;
+RETURNING o.id, /*generationvalue*/o.generation, /*countervalue*/o.attempts, o.next_attempt_at,
+          COALESCE(pg_catalog.octet_length(/*payload*/o.payload), 0), /*partitionvalue*/NULL::pg_catalog.text,
+          (SELECT pg_catalog.min(w.due) FROM candidate AS w),
+          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w);

@@ -18,7 +18,9 @@ var (
 	hole  = regexp.MustCompile(`/\*([a-z_]+)\*/(?:'[^']*'|[\w.]+(?:::[\w.]+(?:\[\])?)?)|\bo\.([a-z_]+)\b`)
 	brace = regexp.MustCompile(`\{([a-z_]+)\}`)
 	// fragment matches a fragment with its markers.
-	fragment  = regexp.MustCompile(`(?s)/\*([a-z]+):\*/.*?/\*:[a-z]+\*/`)
+	fragment = regexp.MustCompile(`(?s)/\*([a-z]+):\*/.*?/\*:[a-z]+\*/`)
+	// reference matches a fragment in the comment of an else: its name alone.
+	reference = regexp.MustCompile(`<([a-z]+)>`)
 	parameter = regexp.MustCompile(`\$(\d+)`)
 	blank     = regexp.MustCompile(`[ \t]*\n(?:[ \t]*\n)*`)
 )
@@ -53,12 +55,18 @@ func (s statement) args(all ...any) []any {
 // render renders the statement of that name. What comes from the mapping is put
 // in last, so that a name that looks like a marker or a parameter is only a name.
 func (r rendering) render(name string) statement {
-	text := fragment.ReplaceAllStringFunc(read(name+".sql"), func(found string) string {
-		return read("fragments/" + fragment.FindStringSubmatch(found)[1] + ".sql")
-	})
-	s := renumber(strings.TrimSpace(blank.ReplaceAllString(r.decide(text), "\n")))
+	text := r.decide(expand(fragment, read(name+".sql")))
+	text = r.decide(expand(reference, text))
+	s := renumber(strings.TrimSpace(blank.ReplaceAllString(text, "\n")))
 	s.sql = r.fill(s.sql)
 	return s
+}
+
+// expand puts the fragments in place of what a pattern matches.
+func expand(pattern *regexp.Regexp, text string) string {
+	return pattern.ReplaceAllStringFunc(text, func(found string) string {
+		return read("fragments/" + pattern.FindStringSubmatch(found)[1] + ".sql")
+	})
 }
 
 func (r rendering) fill(text string) string {

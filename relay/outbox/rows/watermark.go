@@ -39,16 +39,16 @@ func (s *Store) from(started time.Time) (low pgtype.Timestamptz, sweep bool) {
 
 // advance moves the watermark behind the oldest row of a claim, or behind the
 // database's time when nothing was due.
-func (s *Store) advance(started time.Time, sweep bool, now time.Time, taken []claimed) {
+func (s *Store) advance(t *taking, sweep bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	oldest := now
-	if len(taken) > 0 {
-		oldest = taken[0].due
+	oldest := t.now
+	if len(t.taken) > 0 {
+		oldest = t.oldest
 	}
 	s.mu.watermark.low = oldest.Add(-watermarkSlack)
 	if sweep {
-		s.mu.watermark.sweptAt = started
+		s.mu.watermark.sweptAt = t.started
 	}
 }
 

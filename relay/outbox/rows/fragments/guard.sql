@@ -1,7 +1,7 @@
-o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::/*idtype*/pg_catalog.int8[])/*if generation*/
+o.id OPERATOR(pg_catalog.=) ANY ($2::/*idtype*/pg_catalog.int8[])/*if generation*/
   AND ((o.id, o.generation) OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::/*idtype*/pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::/*idtype*/pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE/*end*//*if whole*//*else
   AND o.partition_key OPERATOR(pg_catalog.>=) (SELECT pg_catalog.min(p) FROM unnest($4::pg_catalog.text[]::{partitiontype}[]) AS p)
   AND o.partition_key OPERATOR(pg_catalog.<=) (SELECT pg_catalog.max(p) FROM unnest($4::pg_catalog.text[]::{partitiontype}[]) AS p)*/

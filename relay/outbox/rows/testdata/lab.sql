@@ -60,10 +60,11 @@ UPDATE "public"."outbox_lab" AS o
 SET "status" = 'INPROGRESS',
     "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $1::pg_catalog.interval
-FROM candidate AS c
-WHERE o."id" OPERATOR(pg_catalog.=) c.id
-RETURNING o."id"::pg_catalog.text, o."generation", o."generation"::pg_catalog.int8, c.due, c.reclaimed,
-          COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text;
+WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
+RETURNING o."id", o."generation", o."generation"::pg_catalog.int8, o."next_attempt_at",
+          COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text,
+          (SELECT pg_catalog.min(w.due) FROM candidate AS w),
+          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w WHERE w.reclaimed);
 
 -- durable, parameters
 SELECT pg_catalog.statement_timestamp(),
@@ -78,14 +79,14 @@ SELECT pg_catalog.statement_timestamp(),
        END;
 
 -- read, parameters 1 2 3
-SELECT o."id"::pg_catalog.text, o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
+SELECT o."id", o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
        o."payload", NULL::pg_catalog.text, NULL::pg_catalog.timestamptz,
        NULL::pg_catalog.text, NULL::pg_catalog.text[]
 FROM "public"."outbox_lab" AS o
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE  o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
   AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
@@ -100,19 +101,19 @@ ORDER BY c.conname
 LIMIT 10;
 
 -- refused, parameters 2
-SELECT o."id"::pg_catalog.text, o."status"::pg_catalog.text, o."generation", NULL::pg_catalog.text,
+SELECT o."id", o."status"::pg_catalog.text, o."generation", NULL::pg_catalog.text,
        0::pg_catalog.int8
 FROM "public"."outbox_lab" AS o
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]::pg_catalog.int8[]);
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[]);
 
 -- release, parameters 1 2 3 5
 UPDATE "public"."outbox_lab" AS o
 SET "status" = 'READY', "lease_until" = NULL,
     "next_attempt_at" = CASE WHEN $4::pg_catalog.bool THEN pg_catalog.statement_timestamp() ELSE o."next_attempt_at" END
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
   AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
@@ -121,10 +122,10 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[
 -- renew, parameters 1 2 3 5
 UPDATE "public"."outbox_lab" AS o
 SET "lease_until" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) $4::pg_catalog.interval
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
   AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
@@ -153,10 +154,10 @@ SET "status" = 'READY', "lease_until" = NULL,
     "next_attempt_at" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) (
         ($4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."id"::pg_catalog.text)::pg_catalog.float8
         OPERATOR(pg_catalog.*) '1 microsecond'::pg_catalog.interval)
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
   AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
@@ -165,10 +166,10 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[
 -- settle_sent, parameters 1 2 3
 UPDATE "public"."outbox_lab" AS o
 SET "status" = 'SENT', "lease_until" = NULL, "next_attempt_at" = pg_catalog.statement_timestamp()
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
   AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
@@ -201,8 +202,10 @@ SET "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $1::pg_catalog.interval
 FROM candidate AS c
 WHERE o."id" OPERATOR(pg_catalog.=) c.id
-RETURNING o."id"::pg_catalog.text, o."generation", o."generation"::pg_catalog.int8, c.due, true,
-          COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text;
+RETURNING o."id", o."generation", o."generation"::pg_catalog.int8, o."next_attempt_at",
+          COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text,
+          (SELECT pg_catalog.min(w.due) FROM candidate AS w),
+          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w);
 
 -- indexes
 CREATE INDEX "outbox_lab_queue" ON "public"."outbox_lab"

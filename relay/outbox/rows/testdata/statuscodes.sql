@@ -83,10 +83,11 @@ SET "send_status" = '1',
     "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
     "claim_token" = $1::pg_catalog.text::pg_catalog.uuid,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
-FROM candidate AS c
-WHERE o."id" OPERATOR(pg_catalog.=) c.id
-RETURNING o."id"::pg_catalog.text, o."generation", o."attempts"::pg_catalog.int8, c.due, c.reclaimed,
-          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text;
+WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
+RETURNING o."id", o."generation", o."attempts"::pg_catalog.int8, o."next_attempt_at",
+          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text,
+          (SELECT pg_catalog.min(w.due) FROM candidate AS w),
+          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w WHERE w.reclaimed);
 
 -- durable, parameters
 SELECT pg_catalog.statement_timestamp(),
@@ -100,19 +101,13 @@ SELECT pg_catalog.statement_timestamp(),
             ELSE pg_catalog.set_config('synchronous_commit', 'on', true)
        END;
 
--- read, parameters 1 2 3
-SELECT o."id"::pg_catalog.text, o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
+-- read, parameters 1 2
+SELECT o."id", o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
        o."payload"::pg_catalog.text, NULL::pg_catalog.text, o."created_at",
        'application/json'::pg_catalog.text, NULL::pg_catalog.text[]
 FROM "public"."notification_outbox" AS o
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
-  AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
-          SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
-      )) IS TRUE
-  AND (o."send_status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) '1'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
-  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid;
 
 -- recover, parameters 1 2 3
 UPDATE "public"."notification_outbox" AS o
@@ -150,10 +145,10 @@ ORDER BY c.conname
 LIMIT 10;
 
 -- refused, parameters 2
-SELECT o."id"::pg_catalog.text, o."send_status"::pg_catalog.text, o."generation", o."claim_token"::pg_catalog.text,
+SELECT o."id", o."send_status"::pg_catalog.text, o."generation", o."claim_token"::pg_catalog.text,
        o."attempts"::pg_catalog.int8
 FROM "public"."notification_outbox" AS o
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]::pg_catalog.int8[]);
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[]);
 
 -- release, parameters 1 2 3 5
 UPDATE "public"."notification_outbox" AS o
@@ -161,10 +156,10 @@ SET "send_status" = '0', "lease_until" = NULL,
     "claim_token" = NULL,
     "attempts" = GREATEST(o."attempts" OPERATOR(pg_catalog.-) 1, 0),
     "next_attempt_at" = CASE WHEN $4::pg_catalog.bool THEN pg_catalog.statement_timestamp() ELSE o."next_attempt_at" END
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."send_status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) '1'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
@@ -173,10 +168,10 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[
 -- renew, parameters 1 2 3 5
 UPDATE "public"."notification_outbox" AS o
 SET "lease_until" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) $4::pg_catalog.interval
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."send_status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) '1'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
@@ -204,10 +199,10 @@ UPDATE "public"."notification_outbox" AS o
 SET "send_status" = '3', "lease_until" = NULL,
     "last_error" = $4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."id"::pg_catalog.text,
     "next_attempt_at" = pg_catalog.statement_timestamp()
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."send_status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) '1'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
@@ -221,10 +216,10 @@ SET "send_status" = '0', "lease_until" = NULL,
     "next_attempt_at" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) (
         ($4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."id"::pg_catalog.text)::pg_catalog.float8
         OPERATOR(pg_catalog.*) '1 microsecond'::pg_catalog.interval)
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."send_status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) '1'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
@@ -233,10 +228,10 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[
 -- settle_sent, parameters 1 2 3
 UPDATE "public"."notification_outbox" AS o
 SET "send_status" = '2', "lease_until" = NULL, "next_attempt_at" = pg_catalog.statement_timestamp()
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."send_status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) '1'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
@@ -272,16 +267,18 @@ SET "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 FROM candidate AS c
 WHERE o."id" OPERATOR(pg_catalog.=) c.id
-RETURNING o."id"::pg_catalog.text, o."generation", o."attempts"::pg_catalog.int8, c.due, true,
-          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text;
+RETURNING o."id", o."generation", o."attempts"::pg_catalog.int8, o."next_attempt_at",
+          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text,
+          (SELECT pg_catalog.min(w.due) FROM candidate AS w),
+          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w);
 
 -- uncharge, parameters 1 2 3 5
 UPDATE "public"."notification_outbox" AS o
 SET "attempts" = o."attempts" OPERATOR(pg_catalog.-) 1
-WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.int8[])
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND ((o."id", o."generation") OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.generation
-          FROM unnest($2::pg_catalog.text[]::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
+          FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."send_status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) '1'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid

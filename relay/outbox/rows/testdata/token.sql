@@ -83,10 +83,11 @@ SET
     "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
     "claim_token" = $1::pg_catalog.text::pg_catalog.text,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
-FROM candidate AS c
-WHERE o."event_id" OPERATOR(pg_catalog.=) c.id
-RETURNING o."event_id"::pg_catalog.text, 0::pg_catalog.int8, o."attempts"::pg_catalog.int8, c.due, c.reclaimed,
-          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text;
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
+RETURNING o."event_id", 0::pg_catalog.int8, o."attempts"::pg_catalog.int8, o."next_attempt_at",
+          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text,
+          (SELECT pg_catalog.min(w.due) FROM candidate AS w),
+          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w WHERE w.reclaimed);
 
 -- durable, parameters
 SELECT pg_catalog.statement_timestamp(),
@@ -101,14 +102,12 @@ SELECT pg_catalog.statement_timestamp(),
        END;
 
 -- read, parameters 1 2
-SELECT o."event_id"::pg_catalog.text, o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
+SELECT o."event_id", o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
        o."payload"::pg_catalog.text, NULL::pg_catalog.text, o."created_at",
        'text/plain; charset=utf-8'::pg_catalog.text, NULL::pg_catalog.text[]
 FROM "public"."delivery_outbox" AS o
-WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
-  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
-  AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
+  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text;
 
 -- recover, parameters 1 2 3
 UPDATE "public"."delivery_outbox" AS o
@@ -146,10 +145,10 @@ ORDER BY c.conname
 LIMIT 10;
 
 -- refused, parameters 2
-SELECT o."event_id"::pg_catalog.text, o."status"::pg_catalog.text, 0::pg_catalog.int8, o."claim_token"::pg_catalog.text,
+SELECT o."event_id", o."status"::pg_catalog.text, 0::pg_catalog.int8, o."claim_token"::pg_catalog.text,
        o."attempts"::pg_catalog.int8
 FROM "public"."delivery_outbox" AS o
-WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]::pg_catalog.text[]);
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]);
 
 -- release, parameters 1 2 5
 UPDATE "public"."delivery_outbox" AS o
@@ -157,7 +156,7 @@ SET  "lease_until" = NULL,
     "claim_token" = NULL,
     "attempts" = GREATEST(o."attempts" OPERATOR(pg_catalog.-) 1, 0),
     "next_attempt_at" = CASE WHEN $3::pg_catalog.bool THEN pg_catalog.statement_timestamp() ELSE o."next_attempt_at" END
-WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
@@ -165,7 +164,7 @@ WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog
 -- renew, parameters 1 2 5
 UPDATE "public"."delivery_outbox" AS o
 SET "lease_until" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) $3::pg_catalog.interval
-WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
@@ -192,7 +191,7 @@ UPDATE "public"."delivery_outbox" AS o
 SET "status" = 'FAILED', "lease_until" = NULL,
     "last_error" = $3::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."event_id"::pg_catalog.text,
     "next_attempt_at" = pg_catalog.statement_timestamp()
-WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
@@ -205,7 +204,7 @@ SET  "lease_until" = NULL,
     "next_attempt_at" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) (
         ($3::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."event_id"::pg_catalog.text)::pg_catalog.float8
         OPERATOR(pg_catalog.*) '1 microsecond'::pg_catalog.interval)
-WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
@@ -213,7 +212,7 @@ WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog
 -- settle_sent, parameters 1 2
 UPDATE "public"."delivery_outbox" AS o
 SET "status" = 'SENT', "lease_until" = NULL, "next_attempt_at" = pg_catalog.statement_timestamp()
-WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
@@ -248,13 +247,15 @@ SET
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 FROM candidate AS c
 WHERE o."event_id" OPERATOR(pg_catalog.=) c.id
-RETURNING o."event_id"::pg_catalog.text, 0::pg_catalog.int8, o."attempts"::pg_catalog.int8, c.due, true,
-          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text;
+RETURNING o."event_id", 0::pg_catalog.int8, o."attempts"::pg_catalog.int8, o."next_attempt_at",
+          COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text,
+          (SELECT pg_catalog.min(w.due) FROM candidate AS w),
+          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w);
 
 -- uncharge, parameters 1 2 5
 UPDATE "public"."delivery_outbox" AS o
 SET "attempts" = o."attempts" OPERATOR(pg_catalog.-) 1
-WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[]::pg_catalog.text[])
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
   AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
