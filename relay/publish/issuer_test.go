@@ -38,6 +38,8 @@ type issuer struct {
 	// life is that of a token; issued counts them.
 	life   atomic.Int64
 	issued atomic.Int64
+	// wrong: the tokens are for nobody.
+	wrong atomic.Bool
 }
 
 func newIssuer(t *testing.T, ca *authority.Authority) *issuer {
@@ -64,9 +66,12 @@ func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"error": "invalid_client", "error_description": "no such secret: %s"}`, secret)
 		return
 	}
-	life := time.Duration(i.life.Load())
+	life, audience := time.Duration(i.life.Load()), r.PostFormValue("audience")
+	if i.wrong.Load() {
+		audience = "nobody"
+	}
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"access_token": i.sign(r.PostFormValue("audience"), life), "token_type": "bearer", "expires_in": life.Seconds(),
+		"access_token": i.sign(audience, life), "token_type": "bearer", "expires_in": life.Seconds(),
 	})
 }
 

@@ -18,7 +18,7 @@ func realRotation(t *testing.T, s *secured) {
 	t.Helper()
 	for name, run := range map[string]func(*testing.T, *secured){
 		"password": passwordIsRotated, "password before the file": passwordIsRevoked, "user": userIsRotated, "certificate": certificateIsRotated, "authority": authorityIsRotated,
-		"client secret": clientSecretIsRotated, "late": credentialsComeLate, "while publishing": rotationWhilePublishing,
+		"client secret": clientSecretIsRotated, "refused token": tokenIsRefused, "late": credentialsComeLate, "while publishing": rotationWhilePublishing,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, s) })
 	}
@@ -194,6 +194,18 @@ func clientSecretIsRotated(t *testing.T, s *secured) {
 	rewrite(t, login.OAuth.ClientSecretFile, clientSecret+"\n\n")
 	require.NoError(t, p.Credentials().Refresh(t.Context()))
 	require.Equal(t, before, session(t, s, p, topic), "it is the old secret again")
+}
+
+// A token that the broker does not take is not kept until it expires.
+func tokenIsRefused(t *testing.T, s *secured) {
+	t.Helper()
+	p, _ := s.producer(t, bearer, s.trusting(t), s.oauth(t, clientSecret))
+	s.issuer.wrong.Store(true)
+	defer s.issuer.wrong.Store(false)
+	requireRefused(t, publish.AuthenticationFailed, p.Probe(t.Context()))
+	s.issuer.wrong.Store(false)
+	require.NoError(t, p.Probe(t.Context()))
+	requirePublished(t, p, numbered(10))
 }
 
 // A relay starts before its Secret is there, and goes on by itself.

@@ -271,7 +271,8 @@ func otherAudience(a *publish.Authentication) *publish.Authentication {
 
 // The broker ends each login after three seconds (KIP-368). Whoever logs in again
 // in time keeps the connection: the producer id stays the same, and nothing is
-// ever in doubt. So does one that was idle when its login ended.
+// ever in doubt. So does one that was idle when its login ended. The tokens live
+// for two logins only, and are renewed in between.
 func realReauthentication(t *testing.T, s *secured) {
 	t.Helper()
 	type loggedIn struct {
@@ -293,9 +294,13 @@ func realReauthentication(t *testing.T, s *secured) {
 			c.TLS, c.Authentication, c.RequestTimeout = s.trusting(t), test.login, 3*time.Second
 		}), topic})
 	}
+	s.issuer.life.Store(int64(2 * loginLife))
+	defer s.issuer.life.Store(int64(time.Hour))
+	issued := s.issuer.issued.Load()
 	sent := 0
 	round := func() {
 		for _, l := range all {
+			require.NoError(t, l.producer.Credentials().Refresh(t.Context()))
 			requirePublished(t, l.producer, numbered(10))
 		}
 		sent += 10
@@ -303,7 +308,8 @@ func realReauthentication(t *testing.T, s *secured) {
 	for end := time.Now().Add(2*loginLife + time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		round()
 	}
-	time.Sleep(loginLife + time.Second)
+	require.GreaterOrEqual(t, s.issuer.issued.Load(), issued+2)
+	time.Sleep(2*loginLife + time.Second)
 	round()
 	for _, l := range all {
 		records := consume(t, s.Addresses(), l.topic)
