@@ -83,7 +83,7 @@ func (d table) Insert(t *testing.T, n int) []string {
 	t.Helper()
 	m := d.Mapping
 	values := map[string]string{
-		m.EventID:       "gen_random_uuid()",
+		m.EventID:       identities[shape(t, d.Database)[m.EventID].Type],
 		m.Payload:       payloads[shape(t, d.Database)[m.Payload].Type],
 		m.NextAttemptAt: "clock_timestamp() - interval '1 second' + n * interval '1 ms'",
 	}
@@ -107,6 +107,11 @@ func (d table) Insert(t *testing.T, n int) []string {
 		SELECT event FROM inserted ORDER BY due`), n), pgx.RowTo[string])
 	require.NoError(t, err)
 	return ids
+}
+
+// identities are expressions by the column's type.
+var identities = map[string]string{
+	"uuid": "gen_random_uuid()", "text": "gen_random_uuid()", "bigint": "(random() * 1e15)::bigint",
 }
 
 // payloads are expressions by the column's type.
@@ -135,7 +140,7 @@ func (d table) Look(t *testing.T, id string) outboxtest.Row {
 			CASE WHEN %[1]s THEN %[8]s ELSE %[9]s END - clock_timestamp(),
 			coalesce(%[10]s, ''), o::text
 		FROM %%s AS o WHERE %[11]s::text = $1`,
-		claimed, quote(m.Status), m.Ready, m.Sent, m.Failed, or(m.Generation, "0"), quote(m.Counter()), quote(m.LeaseUntil),
+		claimed, quote(m.Status), m.Ready, m.Sent, strings.ReplaceAll(m.Failed, "'", "''"), or(m.Generation, "0"), quote(m.Counter()), quote(m.LeaseUntil),
 		quote(m.NextAttemptAt), or(m.LastError, "''"), quote(m.EventID))), id), pgx.RowToStructByPos[outboxtest.Row])
 	require.NoError(t, err)
 	if len(looked) == 0 {
