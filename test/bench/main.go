@@ -65,6 +65,9 @@ func (b *bench) throughput(ctx context.Context) (err error) {
 		return fmt.Errorf("start the broker: %w", err)
 	}
 	defer func() { err = errors.Join(err, b.cluster.Remove(context.WithoutCancel(ctx))) }()
+	if err := b.warmBroker(ctx); err != nil {
+		return err
+	}
 	relay, err := newOurs(ctx, b.dir)
 	if err != nil {
 		return err
