@@ -8,12 +8,6 @@ import (
 	"github.com/relayfleet/relayfleet/relay/event"
 )
 
-// EventIDHeader carries Event.ID, by which a consumer recognises a duplicate. It
-// stands before the row's own headers.
-const EventIDHeader = "event-id"
-
-var eventIDKey = []byte(EventIDHeader)
-
 const (
 	// batchOverhead and recordOverhead are upper bounds of what the format adds.
 	batchOverhead  = 61
@@ -35,32 +29,17 @@ type chunk struct {
 	maybe bool
 }
 
-// records builds the record of every event that is wanted. All live in a few
-// slabs, since a batch of small events is mostly overhead.
-func records(events []event.Event, wanted func(int) bool) []*sarama.Record {
-	headers := 0
+// records builds the record of every event that is wanted.
+func records(style HeaderStyle, events []event.Event, wanted func(int) bool) []*sarama.Record {
+	headers := newHeaderSlab(style, events)
+	slab := make([]sarama.Record, len(events))
+	all := make([]*sarama.Record, len(events))
 	for i := range events {
-		headers += 1 + len(events[i].Headers)
-	}
-	var (
-		slab     = make([]sarama.Record, len(events))
-		entries  = make([]sarama.RecordHeader, 0, headers)
-		pointers = make([]*sarama.RecordHeader, 0, headers)
-		all      = make([]*sarama.Record, len(events))
-	)
-	for i := range events {
-		if !wanted(i) {
-			continue
+		if wanted(i) {
+			e := &events[i]
+			slab[i] = sarama.Record{Key: e.Key, Value: e.Payload, Headers: headers.of(e)}
+			all[i] = &slab[i]
 		}
-		e, first := &events[i], len(pointers)
-		entries = append(entries, sarama.RecordHeader{Key: eventIDKey, Value: []byte(e.ID)})
-		pointers = append(pointers, &entries[len(entries)-1])
-		for _, h := range e.Headers {
-			entries = append(entries, sarama.RecordHeader{Key: []byte(h.Key), Value: h.Value})
-			pointers = append(pointers, &entries[len(entries)-1])
-		}
-		slab[i] = sarama.Record{Key: e.Key, Value: e.Payload, Headers: pointers[first:len(pointers):len(pointers)]}
-		all[i] = &slab[i]
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -84,7 +85,8 @@ func randomBatch(n int) event.Batch {
 			payload = fmt.Appendf(payload, `{"sku":%d,"quantity":%d},`, rand.IntN(1e6), rand.IntN(10))
 		}
 		batch.Events[i] = event.Event{
-			ID: fmt.Sprintf("%016x", rand.Int64()), Key: fmt.Appendf(nil, "key-%d", rand.IntN(10000)), Payload: payload[:min(len(payload), 512)],
+			ID: fmt.Sprintf("%016x", rand.Int64()), Row: strconv.Itoa(1_000_000 + i), Generation: 1, CreatedAt: time.Now(),
+			Key: fmt.Appendf(nil, "key-%d", rand.IntN(10000)), Payload: payload[:min(len(payload), 512)],
 		}
 	}
 	return batch

@@ -36,6 +36,8 @@ type Config struct {
 	// RetryFor is how long, from its first failure, a batch is tried again
 	// within one Publish, its deadline permitting; unset: 3 s.
 	RetryFor time.Duration
+	// Headers is the set of headers that every record gets; unset: Standard.
+	Headers HeaderStyle
 	// TLS is nil for connections that are not encrypted.
 	TLS *TLS
 	// Authentication is nil for connections without a login.
@@ -74,6 +76,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if _, err := c.Compression.codec(); err != nil {
 		errs = append(errs, err)
+	}
+	if c.Headers == "" {
+		c.Headers = Standard
+	}
+	if c.Headers != Standard && c.Headers != Debezium {
+		errs = append(errs, fmt.Errorf("unknown style of headers %q", string(c.Headers)))
 	}
 	if c.RequestTimeout <= 0 {
 		c.RequestTimeout = defaultRequestTimeout

@@ -65,7 +65,7 @@ func (d *delivery) isDone() bool {
 
 // plan gives every event its partition, and makes the chunks.
 func (d *delivery) plan(ctx context.Context, s *session, p *partitioner) {
-	d.records = records(d.events, d.wants)
+	d.records = records(d.config.Headers, d.events, d.wants)
 	places := map[target][]int{}
 	topics := map[string]*topic{}
 	var order []target

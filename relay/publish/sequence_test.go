@@ -42,7 +42,7 @@ func TestSequenceNumbersRunOut(t *testing.T) {
 // A request carries as much as fits, and a chunk that alone is larger.
 func TestRequestIsBounded(t *testing.T) {
 	d := newDelivery(Config{Compression: None}, make([]event.Event, 3))
-	d.records = records(d.events, d.wants)
+	d.records = records(Standard, d.events, d.wants)
 	s := &session{next: map[target]int32{}}
 	r := d.newRequest(nil)
 	for i, size := range []int{requestBytes + 1, 1, 1} {

@@ -121,6 +121,7 @@ func TestUnconfigured(t *testing.T) {
 		"no server":           {Topic: "t"},
 		"no topic":            {Servers: []string{"h:1"}},
 		"unknown compression": {Servers: []string{"h:1"}, Topic: "t", Compression: "rar"},
+		"unknown headers":     {Servers: []string{"h:1"}, Topic: "t", Headers: "Many"},
 	} {
 		_, err := publish.New(c)
 		require.Error(t, err, name)
