@@ -20,11 +20,12 @@ const (
 	None Compression = "none"
 )
 
-// Config says where and how to publish. Servers and Topic are required.
+// Config says where and how to publish. Servers are required.
 type Config struct {
 	// Servers are the bootstrap servers, host:port.
 	Servers []string
-	// Topic is the fleet's: where events go that name no topic of their own.
+	// Topic is the fleet's: where events go that name no topic of their own. Empty
+	// where each names one.
 	Topic string
 	// ClientID names this relay in the broker's logs and quotas; unset: relayfleet.
 	ClientID string
@@ -64,9 +65,6 @@ func (c Config) withDefaults() (Config, error) {
 	var errs []error
 	if len(c.Servers) == 0 {
 		errs = append(errs, errors.New("no bootstrap servers"))
-	}
-	if c.Topic == "" {
-		errs = append(errs, errors.New("no topic"))
 	}
 	if c.ClientID == "" {
 		c.ClientID = defaultClientID

@@ -2,7 +2,8 @@ package publish
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -19,6 +20,8 @@ type delivery struct {
 	outcomes []event.Outcome
 	records  []*sarama.Record
 	queues   []*queue
+	refusals refusedTopics
+	stuck    []stuck
 	// problem is the first that was met and not overcome.
 	problem *Problem
 	// unclean: some sequence number may or may not be used, or connections have
@@ -39,8 +42,8 @@ type queue struct {
 	err    error
 }
 
-func newDelivery(c Config, events []event.Event) *delivery {
-	d := &delivery{config: c, events: events, outcomes: make([]event.Outcome, len(events))}
+func newDelivery(c Config, events []event.Event, known refusedTopics) *delivery {
+	d := &delivery{config: c, events: events, outcomes: make([]event.Outcome, len(events)), refusals: known}
 	d.codec, _ = c.Compression.codec() // New has checked it.
 	for i := range events {
 		d.outcomes[i].Kind = event.Unsent
@@ -63,96 +66,6 @@ func (d *delivery) isDone() bool {
 	return true
 }
 
-// plan gives every event its partition, and makes the chunks.
-func (d *delivery) plan(ctx context.Context, s *session, p *partitioner) {
-	d.records = records(d.config.Headers, d.events, d.wants)
-	places := map[target][]int{}
-	topics := map[string]*topic{}
-	var order []target
-	for i := range d.events {
-		if !d.wants(i) {
-			continue
-		}
-		name := d.topicOf(i)
-		t, known := topics[name]
-		if !known {
-			t = d.topicFor(ctx, s, name)
-			topics[name] = t
-		}
-		if t == nil {
-			continue
-		}
-		partition, err := p.choose(d.events[i].Key, recordSize(d.records[i]), t)
-		if err != nil {
-			d.meet("choose a partition", err)
-			continue
-		}
-		to := target{name, partition}
-		if places[to] == nil {
-			order = append(order, to)
-		}
-		places[to] = append(places[to], i)
-	}
-	for _, to := range order {
-		chunks := d.cut(places[to], topics[to.topic].limit)
-		d.queues = append(d.queues, &queue{target: to, own: to.topic != d.config.Topic, chunks: chunks})
-	}
-}
-
-func (d *delivery) topicOf(i int) string {
-	if own := d.events[i].Topic; own != "" {
-		return own
-	}
-	return d.config.Topic
-}
-
-// topicFor returns nil where the topic cannot be used, after it has noted what
-// that means for the topic's events.
-func (d *delivery) topicFor(ctx context.Context, s *session, name string) *topic {
-	var t *topic
-	err := error(sarama.ErrInvalidTopic)
-	if name == d.config.Topic || isLegalName(name) {
-		t, err = s.topic(ctx, name)
-	}
-	if err == nil {
-		return t
-	}
-	if name != d.config.Topic && isAnswer(err) {
-		outcome := ownTopicOutcome(err)
-		for i := range d.events {
-			if d.wants(i) && d.topicOf(i) == name {
-				d.outcomes[i] = outcome
-			}
-		}
-		return nil
-	}
-	d.meet("find the topic", err)
-	return nil
-}
-
-// isAnswer: a broker has said so. Without an answer the trouble is the way to
-// the broker, whichever topic it was for.
-func isAnswer(err error) bool {
-	var answer sarama.KError
-	return errors.As(err, &answer) && judge(err).code != AuthenticationFailed
-}
-
-// ownTopicOutcome is what becomes of an event whose own topic cannot be used: it
-// waits, as the topic may appear, and the others go on.
-func ownTopicOutcome(err error) event.Outcome {
-	v := judge(err)
-	switch {
-	case errors.Is(err, sarama.ErrInvalidTopic):
-		return event.Outcome{Kind: event.Rejected, Reason: "the event's own topic has an invalid name"}
-	case v.code == TopicMissing:
-		return event.Outcome{Kind: event.Refused, Reason: "the event's own topic does not exist"}
-	case v.code == TopicForbidden:
-		return event.Outcome{Kind: event.Refused, Reason: "the broker does not let the relay write to the event's own topic"}
-	default:
-		return event.Outcome{Kind: event.Refused, Reason: "the event's own topic cannot be written to now"}
-	}
-}
-
 // meet notes a problem. The first stays: what follows is mostly its consequence.
 func (d *delivery) meet(doing string, err error) {
 	d.unclean = true
@@ -173,6 +86,7 @@ func (d *delivery) run(ctx context.Context, s *session) {
 			d.meet("send", q.err)
 		}
 	}
+	d.conclude()
 }
 
 func (d *delivery) dropEmpty() {
@@ -218,17 +132,26 @@ func (d *delivery) recover(ctx context.Context, s *session, failed []failure) {
 	if len(again) == 0 || sleep(ctx, backoff(most)) != nil {
 		return
 	}
-	asked := map[string]bool{}
-	for _, q := range again {
-		if !asked[q.target.topic] {
-			asked[q.target.topic] = true
-			_, _ = s.refresh(ctx, q.target.topic) // The next round says what is still wrong.
-		}
-	}
+	d.askAgain(ctx, s, again)
 	if renew {
 		if err := s.identify(ctx); err != nil {
 			d.meet("renew the producer id", err)
 			d.abandon(err)
+		}
+	}
+}
+
+// askAgain looks up the topics of queues that have failed. What is still wrong
+// the next round says, unless an own topic is gone: then the others need not wait.
+func (d *delivery) askAgain(ctx context.Context, s *session, queues []*queue) {
+	names := map[string]bool{}
+	for _, q := range queues {
+		names[q.target.topic] = true
+	}
+	failed := s.refresh(ctx, slices.Sorted(maps.Keys(names)))
+	for _, q := range queues {
+		if err := failed[q.target.topic]; q.own && err != nil && isAboutTopic(err) {
+			d.giveUp(failure{q, err})
 		}
 	}
 }
@@ -244,23 +167,24 @@ func (d *delivery) mayTryAgain(f failure) bool {
 }
 
 // giveUp ends a queue. What was never handed over stays Unsent, or, in the row's
-// own topic, is refused.
+// own topic, may be refused.
 func (d *delivery) giveUp(f failure) {
 	q := f.queue
-	own := q.own && isAnswer(f.err) && judge(f.err).class != ClassEvent
+	var rest []int
 	for i, c := range q.chunks {
-		switch {
-		case i == 0 && c.maybe:
+		if i == 0 && c.maybe {
 			d.settle(c.events, event.Outcome{Kind: event.Unknown})
-		case own:
-			d.settle(c.events, ownTopicOutcome(f.err))
+			d.unclean = true
+		} else {
+			rest = append(rest, c.events...)
 		}
 	}
-	d.unclean = true
-	if !own {
+	if q.own && isAnswer(f.err) && judge(f.err).class != ClassEvent {
+		d.refuse(q.target, rest, f.err)
+	} else {
 		d.meet("send", f.err)
 	}
-	q.chunks = nil
+	q.chunks, q.err = nil, nil
 }
 
 // abandon ends all queues.

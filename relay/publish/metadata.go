@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -34,38 +37,96 @@ type topic struct {
 	asked time.Time
 }
 
-// topic returns what is known of a topic, and asks when that is too little.
-func (s *session) topic(ctx context.Context, name string) (*topic, error) {
-	if t := s.topics[name]; t != nil && time.Since(t.asked) < metadataAge {
-		return t, nil
-	}
-	return s.refresh(ctx, name)
-}
-
-// refresh asks the broker for a topic. A topic of which some partitions have no
-// leader is good enough: the others can be written to.
-func (s *session) refresh(ctx context.Context, name string) (*topic, error) {
-	delete(s.topics, name)
-	t, err := await(ctx, s, func() (*topic, error) { return s.lookUp(name) })
-	if err != nil {
-		return nil, fmt.Errorf("look up topic %q: %w", name, err)
-	}
-	if t.limit = s.config.MaxMessageBytes; !s.silent {
-		limit, err := await(ctx, s, func() (int, error) { return s.askForLimit(name) })
-		if s.silent = err != nil; err == nil {
-			t.limit = limit
+// topicsNamed returns what is known of the topics, and why nothing is of the
+// others. It asks for all of which too little is known at once.
+func (s *session) topicsNamed(ctx context.Context, names []string) (map[string]*topic, map[string]error) {
+	var unknown []string
+	for _, name := range names {
+		if t := s.topics[name]; t == nil || time.Since(t.asked) > metadataAge {
+			unknown = append(unknown, name)
 		}
 	}
-	s.topics[name] = t
-	return t, nil
+	failed := s.refresh(ctx, unknown)
+	found := map[string]*topic{}
+	for _, name := range names {
+		if failed[name] == nil {
+			found[name] = s.topics[name]
+		}
+	}
+	return found, failed
 }
 
-func (s *session) lookUp(name string) (*topic, error) {
-	err := s.client.RefreshMetadata(name)
-	if err != nil && !errors.Is(err, sarama.ErrLeaderNotAvailable) {
-		return nil, err
+// refresh asks the broker for topics, and returns why some are not known now. A
+// topic of which some partitions have no leader is good enough: the others can be
+// written to.
+func (s *session) refresh(ctx context.Context, names []string) map[string]error {
+	if len(names) == 0 {
+		return nil
 	}
-	partitions, err := s.client.Partitions(name)
+	for _, name := range names {
+		delete(s.topics, name)
+	}
+	a, err := await(ctx, s, func() (answered, error) { return s.lookUp(names), nil })
+	if err != nil {
+		a.failed = map[string]error{}
+		for _, name := range names {
+			a.failed[name] = err
+		}
+	}
+	for name, err := range a.failed {
+		a.failed[name] = fmt.Errorf("look up topic %q: %w", name, err)
+	}
+	s.setLimits(ctx, a.found)
+	maps.Copy(s.topics, a.found)
+	return a.failed
+}
+
+// answered is what a broker said of topics.
+type answered struct {
+	found  map[string]*topic
+	failed map[string]error
+}
+
+func (s *session) lookUp(names []string) answered {
+	a := answered{map[string]*topic{}, map[string]error{}}
+	err := s.client.RefreshMetadata(names...)
+	each := byTopic(err)
+	for _, name := range names {
+		reason := each[name]
+		if len(each) == 0 {
+			reason = err
+		}
+		if reason == nil || errors.Is(reason, sarama.ErrLeaderNotAvailable) {
+			var t *topic
+			if t, reason = s.partitions(name); reason == nil {
+				a.found[name] = t
+				continue
+			}
+		}
+		a.failed[name] = reason
+	}
+	return a
+}
+
+// byTopic takes apart an answer about several topics. sarama gives each a line
+// that begins with its name, and nothing else to tell them by.
+func byTopic(err error) map[string]error {
+	var several interface{ Unwrap() []error }
+	if !errors.As(err, &several) {
+		return nil
+	}
+	each := map[string]error{}
+	for _, one := range several.Unwrap() {
+		if name, _, found := strings.Cut(one.Error(), ": "); found && isAnswer(one) && isLegalName(name) {
+			each[name] = one
+		}
+	}
+	return each
+}
+
+// partitions reads what the client has learned of a topic.
+func (s *session) partitions(name string) (*topic, error) {
+	all, err := s.client.Partitions(name)
 	if err != nil {
 		return nil, err
 	}
@@ -73,39 +134,74 @@ func (s *session) lookUp(name string) (*topic, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(partitions) == 0 {
+	if len(all) == 0 {
 		return nil, sarama.ErrLeaderNotAvailable
 	}
-	return &topic{partitions: partitions, writable: writable, asked: time.Now()}, nil
+	return &topic{partitions: all, writable: writable, asked: time.Now()}, nil
 }
 
-// askForLimit needs a grant that few relays have; without it the broker's own
+// setLimits needs a grant that few relays have; without it the broker's own
 // refusal finds the limit, at the price of some requests.
-func (s *session) askForLimit(name string) (int, error) {
+func (s *session) setLimits(ctx context.Context, topics map[string]*topic) {
+	for _, t := range topics {
+		t.limit = s.config.MaxMessageBytes
+	}
+	if s.silent || len(topics) == 0 {
+		return
+	}
+	names := slices.Sorted(maps.Keys(topics))
+	limits, err := await(ctx, s, func() (map[string]int, error) { return s.askForLimits(names) })
+	s.silent = err != nil
+	for name, limit := range limits {
+		if t := topics[name]; t != nil {
+			t.limit = limit
+		}
+	}
+}
+
+// askForLimits fails when a topic does not tell its limit.
+func (s *session) askForLimits(names []string) (map[string]int, error) {
 	const setting = "max.message.bytes"
 	broker := s.client.LeastLoadedBroker()
 	if broker == nil {
-		return 0, sarama.ErrOutOfBrokers
+		return nil, sarama.ErrOutOfBrokers
 	}
-	response, err := broker.DescribeConfigs(&sarama.DescribeConfigsRequest{
-		Version:   2,
-		Resources: []*sarama.ConfigResource{{Type: sarama.TopicResource, Name: name, ConfigNames: []string{setting}}},
-	})
+	request := &sarama.DescribeConfigsRequest{Version: 2}
+	for _, name := range names {
+		request.Resources = append(request.Resources, &sarama.ConfigResource{
+			Type: sarama.TopicResource, Name: name, ConfigNames: []string{setting},
+		})
+	}
+	response, err := broker.DescribeConfigs(request)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
+	limits := map[string]int{}
 	for _, resource := range response.Resources {
 		for _, entry := range resource.Configs {
-			if entry.Name != setting {
-				continue
-			}
-			if limit, err := strconv.Atoi(entry.Value); err == nil && limit > 0 {
-				return limit, nil
+			if limit, err := strconv.Atoi(entry.Value); entry.Name == setting && err == nil && limit > 0 {
+				limits[resource.Name] = limit
 			}
 		}
 	}
-	return 0, errors.New("the topic does not tell its limit")
+	if len(limits) < len(names) {
+		err = errors.New("a topic does not tell its limit")
+	}
+	return limits, err
 }
+
+// meetBrokers learns which brokers there are, where no topic is to be asked for.
+// The library could only ask for all topics; a name that no topic can have makes
+// the broker name the brokers alone.
+func (s *session) meetBrokers(ctx context.Context) error {
+	_, err := await(ctx, s, func() (struct{}, error) { return struct{}{}, s.client.RefreshMetadata(noTopic) })
+	if err != nil && !isAnswer(err) {
+		return fmt.Errorf("find the brokers: %w", err)
+	}
+	return nil
+}
+
+const noTopic = "."
 
 // leaders finds the leader of each target, and why there is none.
 func (s *session) leaders(ctx context.Context, targets []target) ([]*sarama.Broker, []error, error) {
@@ -124,12 +220,19 @@ func (s *session) leaders(ctx context.Context, targets []target) ([]*sarama.Brok
 }
 
 // check answers whether the topic could be written to now: it is there, each of
-// its partitions has a leader, and each leader takes connections.
+// its partitions has a leader, and each leader takes connections. Without a topic
+// it is enough that a broker gives out a producer id.
 func (s *session) check(ctx context.Context, name string) error {
-	t, err := s.refresh(ctx, name)
-	if err != nil {
+	if name == "" {
+		if err := s.meetBrokers(ctx); err != nil {
+			return err
+		}
+		return s.identify(ctx)
+	}
+	if err := s.refresh(ctx, []string{name})[name]; err != nil {
 		return err
 	}
+	t := s.topics[name]
 	targets := make([]target, len(t.partitions))
 	for i, partition := range t.partitions {
 		targets[i] = target{name, partition}

@@ -17,6 +17,7 @@ var errClosed = errors.New("the producer is closed")
 type Producer struct {
 	config      Config
 	partitioner *partitioner
+	refusals    refusedTopics
 	// turn is held by whoever uses session.
 	turn    chan struct{}
 	session *session
@@ -44,7 +45,7 @@ func New(c Config) (*Producer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure the producer: %w", err)
 	}
-	return &Producer{config: c, partitioner: newPartitioner(), turn: make(chan struct{}, 1), owned: owned}, nil
+	return &Producer{config: c, partitioner: newPartitioner(), refusals: refusedTopics{}, turn: make(chan struct{}, 1), owned: owned}, nil
 }
 
 // Credentials are those of the configuration, or the producer's own. Somebody has
@@ -59,7 +60,7 @@ func (p *Producer) Credentials() *Credentials { return p.config.Credentials }
 // only records were refused, or no time was left to begin. It is a *Problem when
 // the broker or the fleet's topic is, and otherwise says why ctx ended.
 func (p *Producer) Publish(ctx context.Context, b event.Batch, deadline *event.Deadline) ([]event.Outcome, error) {
-	d := newDelivery(p.config, b.Events)
+	d := newDelivery(p.config, b.Events, p.refusals)
 	if d.isDone() || deadline.Passed() {
 		return d.outcomes, nil
 	}
@@ -190,7 +191,7 @@ func (p *Producer) open(ctx context.Context, deadline *event.Deadline) error {
 	}
 	p.session = s
 	s.gate.arm(deadline)
-	if _, err := s.refresh(ctx, p.config.Topic); err != nil && !isAnswer(err) {
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	if err := s.identify(ctx); err != nil {

@@ -41,7 +41,7 @@ func TestSequenceNumbersRunOut(t *testing.T) {
 
 // A request carries as much as fits, and a chunk that alone is larger.
 func TestRequestIsBounded(t *testing.T) {
-	d := newDelivery(Config{Compression: None}, make([]event.Event, 3))
+	d := newDelivery(Config{Compression: None}, make([]event.Event, 3), refusedTopics{})
 	d.records = records(Standard, d.events, d.wants)
 	s := &session{next: map[target]int32{}}
 	r := d.newRequest(nil)

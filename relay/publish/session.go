@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,18 @@ func newSession(c Config, l *login, helpers *sync.WaitGroup) (*session, error) {
 		config: c, login: l, gate: g, client: client, helpers: helpers,
 		topics: map[string]*topic{}, throttled: map[int32]time.Time{},
 	}, nil
+}
+
+// begin learns which brokers there are. What they say of the fleet's topic is
+// nobody's concern yet.
+func (s *session) begin(ctx context.Context) error {
+	if s.config.Topic == "" {
+		return s.meetBrokers(ctx)
+	}
+	if err := s.refresh(ctx, []string{s.config.Topic})[s.config.Topic]; err != nil && !isAnswer(err) {
+		return err
+	}
+	return nil
 }
 
 // close ends the session at once. Closing the client may wait for locks that a
@@ -166,7 +179,7 @@ func (s *session) knockAt(address string) error {
 		return err
 	}
 	// A broker may say only now that it does not accept the certificate.
-	if _, err := broker.GetMetadata(sarama.NewMetadataRequest(s.client.Config().Version, []string{s.config.Topic})); err != nil {
+	if _, err := broker.GetMetadata(sarama.NewMetadataRequest(s.client.Config().Version, []string{cmp.Or(s.config.Topic, noTopic)})); err != nil {
 		return fmt.Errorf("ask %s: %w", address, err)
 	}
 	return nil
