@@ -57,7 +57,7 @@ func runRelay(ctx context.Context, f relayFlags) error {
 	}
 	defer opened.Close()
 
-	stopServing, err := serve(ctx, f.listen, report.Handler(tracker.Report, opened.Ready), log)
+	stopServing, err := serve(ctx, f.listen, report.Handler(tracker.Report, opened.Ready, opened.Live), log)
 	if err != nil {
 		return err
 	}

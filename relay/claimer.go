@@ -8,76 +8,145 @@ import (
 )
 
 const (
-	// An empty claim costs the database about 0.2 ms: after activity it is asked
-	// again at once, an idle table ever less often.
+	// An empty claim costs the database about 0.2 ms, so after activity it is
+	// asked again soon, and an idle table ever less often.
 	minIdleWait = 3 * time.Millisecond
 	maxIdleWait = 150 * time.Millisecond
+	// hintedIdleWait is maxIdleWait while notifications are heard. Hints get lost,
+	// so the table is asked all the same.
+	hintedIdleWait = time.Second
+	// suspectsRest is the wait after a claim for suspects that found none, because
+	// another relay was faster. Each such claim empties the pipeline first.
+	suspectsRest = time.Second
 )
 
-// claim hands batches to the slots until ctx ends, then closes the channel.
-func (r *Relay) claim(ctx context.Context) {
-	defer close(r.claimed)
-	idle := minIdleWait
-	for r.waitForGates(ctx) == nil {
-		b, ok := r.claimOnce(ctx)
-		switch {
-		case !ok:
-			continue
-		case len(b.Events) == 0:
-			if sleep(ctx, idle) != nil {
-				return
-			}
-			idle = min(2*idle, maxIdleWait)
+// claimer is the one goroutine that claims.
+type claimer struct {
+	*Relay
+	// giveBack ends what no slot has begun.
+	giveBack func(*tenure)
+	idle     time.Duration
+	// suspectsAt is when suspects may be claimed again.
+	suspectsAt time.Time
+}
+
+// run hands batches to the slots until ctx ends, then closes their channel.
+func (c *claimer) run(ctx context.Context) {
+	defer close(c.claimed)
+	for c.waitForGates(ctx) == nil {
+		b, ok := c.claim(ctx, event.Ask{Rows: c.config.BatchSize, Bytes: c.batchBytes()})
+		if !ok {
 			continue
 		}
-		idle = minIdleWait
-		r.handOver(ctx, b)
+		taken := len(b.Events)
+		c.handOver(ctx, b)
+		if b.SuspectsWait {
+			taken += c.claimSuspects(ctx)
+		}
+		full := len(b.Events) >= c.config.BatchSize
+		if !full && c.rest(ctx, taken > 0) != nil {
+			return
+		}
 	}
 }
 
-func (r *Relay) waitForGates(ctx context.Context) error {
+// claimSuspects takes rows of which one may be what kills its relays, and returns
+// how many. They are alone in this relay: otherwise rows in other slots would be
+// charged for what one of them does. An ordinary claim precedes each such claim,
+// so that neither kind of row waits for the last one of the other.
+func (c *claimer) claimSuspects(ctx context.Context) int {
+	if time.Now().Before(c.suspectsAt) || c.flight.landed(ctx) != nil || !c.database.isOpen() || !c.broker.isOpen() {
+		return 0
+	}
+	b, ok := c.claim(ctx, event.Ask{
+		Rows: c.config.BatchSize, Bytes: c.batchBytes(), Suspects: true, MaxAttempts: c.config.Retry.MaxAttempts,
+	})
+	if ok && len(b.Events)+b.Abandoned == 0 {
+		c.suspectsAt = time.Now().Add(suspectsRest)
+	}
+	c.handOver(ctx, b)
+	_ = c.flight.landed(ctx) // Whoever claims next sees that ctx has ended.
+	return len(b.Events)
+}
+
+// batchBytes is a batch's part of the budget: one waits in the claimer's hand
+// while each slot sends one. A settler needs no payloads.
+func (c *claimer) batchBytes() int64 {
+	return c.config.MaxBytes / int64(len(c.config.Publishers)+1)
+}
+
+// rest waits until there may be rows again, or a hint says so.
+func (c *claimer) rest(ctx context.Context, active bool) error {
+	c.idle = min(2*c.idle, c.maxIdle())
+	if active || c.idle == 0 {
+		c.idle = minIdleWait
+	}
+	hints := c.config.Hints
+	if active {
+		hints = nil // They would have every commit be a batch of its own.
+	}
+	timer := time.NewTimer(jittered(c.idle))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-hints:
+		c.idle = 0
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+func (c *claimer) maxIdle() time.Duration {
+	if c.config.Hinted != nil && c.config.Hinted() {
+		return hintedIdleWait
+	}
+	return maxIdleWait
+}
+
+func (c *claimer) waitForGates(ctx context.Context) error {
 	for {
-		if err := r.database.wait(ctx, true); err != nil {
+		if err := c.database.wait(ctx, true); err != nil {
 			return err
 		}
-		if err := r.broker.wait(ctx, true); err != nil {
+		if err := c.broker.wait(ctx, true); err != nil {
 			return err
 		}
-		if r.database.isOpen() {
+		if c.database.isOpen() {
 			return nil
 		}
 	}
 }
 
-// claimOnce claims. A stop does not cancel it: it may have committed.
-func (r *Relay) claimOnce(ctx context.Context) (event.Batch, bool) {
+// claim claims. A stop does not cancel it: it may have committed.
+func (c *claimer) claim(ctx context.Context, ask event.Ask) (event.Batch, bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
 	defer cancel()
 	begin := time.Now()
-	b, err := r.config.Store.Claim(ctx, event.Ask{Rows: r.config.BatchSize, Bytes: r.config.BatchBytes})
+	c.claiming.begin(begin.Add(claimTimeout))
+	defer c.claiming.end()
+	b, err := c.config.Store.Claim(ctx, ask)
 	if err != nil {
-		r.database.fail(err)
+		c.database.fail(err)
 		return event.Batch{}, false
 	}
-	r.database.worked()
-	r.claimedOnce.Store(true)
-	r.events.Claimed(b, time.Since(begin))
+	c.database.worked()
+	c.claimedOnce.Store(true)
+	c.events.Claimed(b, time.Since(begin))
 	return b, true
 }
 
 // handOver gives b to the next free slot, or back to the table if ctx ends first.
-func (r *Relay) handOver(ctx context.Context, b event.Batch) {
-	select {
-	case r.claimed <- b:
-	case <-ctx.Done():
-		r.release(context.WithoutCancel(ctx), b, allOf(b), event.Stopping)
+func (c *claimer) handOver(ctx context.Context, b event.Batch) {
+	if len(b.Events) == 0 {
+		return
 	}
-}
-
-func allOf(b event.Batch) []int {
-	all := make([]int, len(b.Events))
-	for i := range all {
-		all[i] = i
+	t := c.hold(ctx, b)
+	if ctx.Err() == nil {
+		select {
+		case c.claimed <- t:
+			return
+		case <-ctx.Done():
+		}
 	}
-	return all
+	c.giveBack(t)
 }

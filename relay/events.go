@@ -14,12 +14,21 @@ type Events struct {
 	Claimed func(b event.Batch, took time.Duration)
 	// Published: a batch has its outcomes; err is the publisher's.
 	Published func(b event.Batch, outcomes []event.Outcome, took time.Duration, err error)
+	// Renewed: a claim was renewed; done counts the rows, also those that are not
+	// ours any more.
+	Renewed func(done event.Settled)
+	// Suspected: the broker gave no answer for some events of b, and is well; so
+	// one of the records may be the cause.
+	Suspected func(b event.Batch, err error)
 	// Settled: outcomes were recorded or rows given back; done counts them, the
 	// rows that the guard refused too.
 	Settled func(b event.Batch, done event.Settled, took time.Duration)
 	// Abandoned: rows of a batch are left to their lease, since err kept them
 	// from being settled in time.
 	Abandoned func(b event.Batch, rows int, err error)
+	// Holding: the relay has claimed or settled events, or has sent payloads; it
+	// holds so many now.
+	Holding func(events int, bytes int64)
 	// Paused: claiming stops, because of err; or it has stopped already, and err
 	// is another reason than before.
 	Paused func(s Subject, err error)
@@ -55,6 +64,16 @@ func Tee(all ...Events) Events {
 				call(e.Published != nil, func() { e.Published(b, o, took, err) })
 			}
 		},
+		Renewed: func(done event.Settled) {
+			for _, e := range all {
+				call(e.Renewed != nil, func() { e.Renewed(done) })
+			}
+		},
+		Suspected: func(b event.Batch, err error) {
+			for _, e := range all {
+				call(e.Suspected != nil, func() { e.Suspected(b, err) })
+			}
+		},
 		Settled: func(b event.Batch, done event.Settled, took time.Duration) {
 			for _, e := range all {
 				call(e.Settled != nil, func() { e.Settled(b, done, took) })
@@ -63,6 +82,11 @@ func Tee(all ...Events) Events {
 		Abandoned: func(b event.Batch, rows int, err error) {
 			for _, e := range all {
 				call(e.Abandoned != nil, func() { e.Abandoned(b, rows, err) })
+			}
+		},
+		Holding: func(events int, bytes int64) {
+			for _, e := range all {
+				call(e.Holding != nil, func() { e.Holding(events, bytes) })
 			}
 		},
 		Paused: func(s Subject, err error) {

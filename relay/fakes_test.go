@@ -15,21 +15,33 @@ import (
 type fakeStore struct {
 	mu       sync.Mutex
 	ready    []string
-	held     map[string]bool
+	suspects []string
+	// payload is what every event carries, which the byte budget of a claim bounds.
+	payload int
+	// attempts are those of every claimed event.
+	attempts int
+	held     map[string]time.Time
 	sent     []string
 	retried  []string
-	failed   []string
+	failed   map[string]string
 	released []string
 	// unanswered got only their attempt back.
 	unanswered []string
 	claims     int
-	// claimErr and settleErr answer the next calls.
-	claimErr, settleErr []error
-	lease               time.Duration
+	asked      []event.Ask
+	// claimErr, settleErr and renewErr answer the next calls.
+	claimErr, settleErr, renewErr []error
+	// renew answers a renewal in place of the store, if it is set.
+	renew func(ctx context.Context) (event.Settled, error)
+	// renewed counts renewals; busy is set during one, contended if somebody else
+	// came in between.
+	renewed         int
+	busy, contended bool
+	lease           time.Duration
 }
 
 func newFakeStore(ids ...string) *fakeStore {
-	return &fakeStore{ready: ids, held: map[string]bool{}, lease: 30 * time.Second}
+	return &fakeStore{ready: ids, held: map[string]time.Time{}, failed: map[string]string{}, attempts: 1, lease: 30 * time.Second}
 }
 
 func next(errs *[]error) error {
@@ -45,22 +57,32 @@ func (s *fakeStore) Claim(_ context.Context, ask event.Ask) (event.Batch, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.claims++
+	s.asked = append(s.asked, ask)
 	if err := next(&s.claimErr); err != nil {
 		return event.Batch{}, err
 	}
-	n := min(ask.Rows, len(s.ready))
-	b := event.Batch{Started: time.Now(), Lease: s.lease}
-	for _, id := range s.ready[:n] {
-		b.Events = append(b.Events, event.Event{ID: id, Attempts: 1})
-		s.held[id] = true
+	from := &s.ready
+	if ask.Suspects {
+		from = &s.suspects
 	}
-	s.ready = s.ready[n:]
+	n := min(ask.Rows, len(*from))
+	if s.payload > 0 {
+		n = min(n, max(1, int(ask.Bytes)/s.payload))
+	}
+	b := event.Batch{Started: time.Now(), Lease: s.lease, Lone: ask.Suspects && n == 1}
+	for _, id := range (*from)[:n] {
+		b.Events = append(b.Events, event.Event{ID: id, Attempts: s.attempts, Payload: make([]byte, s.payload)})
+		s.held[id] = leaseEnd(b)
+	}
+	*from = (*from)[n:]
+	b.SuspectsWait = len(s.suspects) > 0
 	return b, nil
 }
 
 func (s *fakeStore) Settle(ctx context.Context, b event.Batch, settlements []event.Settlement) (event.Settled, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.contended = s.contended || s.busy
 	if err := errors.Join(ctx.Err(), next(&s.settleErr)); err != nil {
 		return event.Settled{}, err
 	}
@@ -70,7 +92,7 @@ func (s *fakeStore) Settle(ctx context.Context, b event.Batch, settlements []eve
 		if settlement.Action == event.Leave {
 			continue
 		}
-		if !s.held[id] || !time.Now().Before(leaseEnd(b)) {
+		if !time.Now().Before(s.held[id]) {
 			done.Stale++
 			continue
 		}
@@ -83,7 +105,7 @@ func (s *fakeStore) Settle(ctx context.Context, b event.Batch, settlements []eve
 			s.retried = append(s.retried, id)
 			done.Retried++
 		case event.Fail:
-			s.failed = append(s.failed, id)
+			s.failed[id] = settlement.Reason
 			done.Failed++
 		case event.Leave:
 		}
@@ -91,13 +113,37 @@ func (s *fakeStore) Settle(ctx context.Context, b event.Batch, settlements []eve
 	return done, nil
 }
 
-func (s *fakeStore) Renew(context.Context, event.Batch) (event.Settled, error) {
-	return event.Settled{}, errors.New("not used")
+func (s *fakeStore) Renew(ctx context.Context, b event.Batch) (event.Settled, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.renewed++
+	if s.renew != nil {
+		s.busy = true
+		s.mu.Unlock()
+		done, err := s.renew(ctx)
+		s.mu.Lock()
+		s.busy = false
+		return done, err
+	}
+	if err := errors.Join(ctx.Err(), next(&s.renewErr)); err != nil {
+		return event.Settled{}, err
+	}
+	var done event.Settled
+	for _, e := range b.Events {
+		if !time.Now().Before(s.held[e.ID]) {
+			done.Stale++
+			continue
+		}
+		s.held[e.ID] = time.Now().Add(s.lease)
+		done.Renewed++
+	}
+	return done, nil
 }
 
 func (s *fakeStore) Release(_ context.Context, b event.Batch, events []int, cause event.ReleaseCause) (event.Settled, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.contended = s.contended || s.busy
 	for _, i := range events {
 		id := b.Events[i].ID
 		if cause == event.Unanswered {

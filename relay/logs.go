@@ -11,6 +11,22 @@ import (
 // Batches that went well are not logged; no payload, key or credential ever is.
 func Logs(log *slog.Logger) Events {
 	return Events{
+		Claimed: func(b event.Batch, _ time.Duration) {
+			if b.Abandoned > 0 {
+				log.Error("Events were given up: their relays ended while they held them, alone", "events", b.Abandoned)
+			}
+		},
+		Renewed: func(done event.Settled) {
+			if done.Stale > 0 {
+				log.Warn("A claim was lost while its events were being sent; the sends are cut", "stale", done.Stale, "kept", done.Renewed)
+			}
+		},
+		Suspected: func(b event.Batch, err error) {
+			log.Warn("The broker gave no answer for a batch and is well; one of its events may be the cause", "events", len(b.Events), "error", err)
+		},
+		Purged: func(deleted int, took time.Duration) {
+			log.Debug("Published rows were deleted after their window", "rows", deleted, "took", took.String())
+		},
 		Published: func(b event.Batch, outcomes []event.Outcome, took time.Duration, _ error) {
 			if kinds := countKinds(outcomes); kinds[event.Published] != len(b.Events) {
 				log.Warn("Part of a batch was not published", "events", len(b.Events),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/relayfleet/relayfleet/relay/outbox"
@@ -30,10 +31,15 @@ type Options struct {
 // Opened is a relay with the connections that belong to it.
 type Opened struct {
 	*Relay
-	db       *outbox.DB
-	producer *publish.Producer
-	events   Events
+	db        *outbox.DB
+	producers []*publish.Producer
+	listener  *outbox.Listener
+	events    Events
 }
+
+// slots is how many batches are sent side by side: while the broker works on
+// some, the database works on others. More were measured and bring nothing.
+const slots = 3
 
 // Open puts a relay together. It needs neither database nor broker yet, nor
 // credentials: what is missing is reported, and waited for, by Run.
@@ -52,36 +58,71 @@ func Open(s settings.Settings, o Options) (*Opened, error) {
 		db.Close()
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	producer, err := publish.New(brokerConfig(s, o.Name))
+	producers, err := newProducers(brokerConfig(s, o.Name))
 	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open broker: %w", err)
 	}
-	r := New(Config{
-		Store:         store,
-		Publishers:    []Publisher{producer},
+	opened := &Opened{db: db, producers: producers, events: Tee(o.Events)}
+	c := Config{
+		Store: store, Abilities: store.Abilities(),
 		CheckDatabase: func(ctx context.Context) error { return checkDatabase(ctx, db, table, mapping) },
-		CheckBroker:   producer.Probe,
-		BatchSize:     s.BatchSize,
+		CheckBroker:   producers[slots].Probe,
+		BatchSize:     s.BatchSize, MaxBytes: s.MaxBytesInFlight, MaxClaim: s.MaxClaim(),
+		Ordered: s.Ordering.Mode == settings.OrderKey,
 		Retry: RetryPolicy{
 			MaxAttempts: s.Retry.MaxAttempts, MaxAge: s.Retry.MaxAge(), Backoff: s.Retry.Backoff(), MaxBackoff: s.Retry.MaxBackoff(),
 		},
 		Purge:  purgeOf(s.Retention, store),
 		Grace:  o.Grace,
 		Events: o.Events,
-	})
-	return &Opened{Relay: r, db: db, producer: producer, events: Tee(o.Events)}, nil
+	}
+	for _, p := range producers[:slots] {
+		c.Publishers = append(c.Publishers, p)
+	}
+	if s.WakeUp.Mode == settings.WakeUpNotify {
+		opened.listener = db.Listen(s.WakeUp.Channel, listenEvery, opened.heard)
+		c.Hints, c.Hinted = opened.listener.Hints(), opened.listener.Working
+	}
+	opened.Relay = New(c)
+	return opened, nil
+}
+
+// newProducers makes one for each slot and one more for the check, which must
+// not wait for a slot's send. They share what secures their connections.
+func newProducers(c publish.Config) (producers []*publish.Producer, err error) {
+	c.Credentials, err = publish.NewCredentials(c)
+	if err != nil {
+		return nil, err
+	}
+	for range slots + 1 {
+		producer, err := publish.New(c)
+		if err != nil {
+			return nil, err
+		}
+		producers = append(producers, producer)
+	}
+	return producers, nil
+}
+
+// listenEvery is how often a listener that hears nothing asks itself whether it could.
+const listenEvery = 30 * time.Second
+
+func (o *Opened) heard(working bool, err error) {
+	if !working {
+		o.events.Warned("listen for notifications; the table is polled instead", err)
+	}
 }
 
 // Run works until ctx ends; see Relay.Run. Meanwhile it watches the credentials.
 func (o *Opened) Run(ctx context.Context) {
-	refreshing := make(chan struct{})
-	go func() {
-		defer close(refreshing)
-		o.refresh(ctx)
-	}()
+	var beside sync.WaitGroup
+	beside.Go(func() { o.refresh(ctx) })
+	if o.listener != nil {
+		beside.Go(func() { o.listener.Run(ctx) })
+	}
 	o.Relay.Run(ctx)
-	<-refreshing
+	beside.Wait()
 }
 
 // refresh takes up rotated credentials. New ones that do not work are reported
@@ -91,7 +132,7 @@ func (o *Opened) refresh(ctx context.Context) {
 		if err := o.db.Refresh(ctx); err != nil && ctx.Err() == nil {
 			o.events.Warned("take up changed credentials", err)
 		}
-		if err := o.producer.Credentials().Refresh(ctx); err != nil && ctx.Err() == nil {
+		if err := o.producers[0].Credentials().Refresh(ctx); err != nil && ctx.Err() == nil {
 			o.events.Warned("take up changed credentials of the broker", err)
 		}
 	}
@@ -100,7 +141,9 @@ func (o *Opened) refresh(ctx context.Context) {
 // Close ends the connections.
 func (o *Opened) Close() {
 	o.db.Close()
-	o.producer.Close()
+	for _, p := range o.producers {
+		p.Close()
+	}
 }
 
 func retentionOf(r settings.Retention) *rows.Retention {
@@ -137,6 +180,9 @@ func brokerConfig(s settings.Settings, name string) publish.Config {
 	c := publish.Config{
 		Servers: s.Kafka.BootstrapServers, Topic: s.Topic, ClientID: clientName(name),
 		Compression: publish.Compression(strings.ToLower(string(s.Kafka.Compression))),
+	}
+	if s.Mapping.Preset == settings.PresetDebezium {
+		c.Headers = publish.Debezium
 	}
 	if t := s.Kafka.TLS; t != nil {
 		c.TLS = &publish.TLS{

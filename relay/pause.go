@@ -167,7 +167,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))) //nolint:gosec // Jitter needs no secrecy.
+	timer := time.NewTimer(jittered(d))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -175,4 +175,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// jittered is d, give or take a tenth.
+func jittered(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64())) //nolint:gosec // Jitter needs no secrecy.
 }

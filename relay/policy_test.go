@@ -12,6 +12,9 @@ import (
 
 var testPolicy = RetryPolicy{MaxAttempts: 3, MaxAge: time.Hour, Backoff: 5 * time.Second, MaxBackoff: 60 * time.Second}
 
+// able is a table that can record everything.
+var able = event.Abilities{Attempts: true, Failed: true, Age: true, Token: true}
+
 func noSpread() float64 { return 0 }
 
 func TestTheFirstRefusalWaitsTheBaseThenItDoublesAndReachesTheCap(t *testing.T) {
@@ -34,7 +37,7 @@ func TestFailedNeedsAttemptsAndAge(t *testing.T) {
 		"both":          {3, time.Hour, event.Fail},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := testPolicy.afterRefusal(event.Event{Attempts: tc.attempts, Age: tc.age}, "too large", 0)
+			got := testPolicy.afterRefusal(able, event.Event{Attempts: tc.attempts, Age: tc.age}, "too large", 0)
 			require.Equal(t, tc.want, got.Action)
 			require.Equal(t, "too large", got.Reason)
 		})
@@ -50,7 +53,7 @@ func TestEachOutcomeHasItsSettlement(t *testing.T) {
 		{Kind: event.Unknown},
 	}
 	b := event.Batch{Events: make([]event.Event, len(outcomes))}
-	got := planOutcomes(testPolicy, b, outcomes, noSpread)
+	got := testPolicy.plan(able, b, outcomes, false, noSpread)
 	require.Equal(t, []event.Settlement{
 		{Action: event.Sent},
 		{Action: event.Retry, Delay: 5 * time.Second, Reason: "later"},
@@ -68,7 +71,7 @@ func TestOnlyTheRecordItselfIsCharged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := event.OutcomeKind(rapid.IntRange(0, 4).Draw(t, "kind"))
 		e := event.Event{Attempts: rapid.IntRange(0, 100).Draw(t, "attempts"), Age: time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "age"))}
-		got := planOutcomes(testPolicy, event.Batch{Events: []event.Event{e}}, []event.Outcome{{Kind: kind}}, noSpread)
+		got := testPolicy.plan(able, event.Batch{Events: []event.Event{e}}, []event.Outcome{{Kind: kind}}, false, noSpread)
 		action := got.settlements[0].Action
 		require.Equal(t, kind == event.Published, action == event.Sent)
 		require.Equal(t, kind == event.Unsent, len(got.unsent) == 1)

@@ -9,18 +9,30 @@ import (
 	"github.com/relayfleet/relayfleet/relay/event"
 )
 
-// Config is what a Relay needs. All but Events, Grace and Purge is required.
+// Config is what a Relay needs. Required are Store, Abilities, Publishers, the
+// checks, BatchSize and Retry.
 type Config struct {
 	Store Store
+	// Abilities are what the store's table can record.
+	Abilities event.Abilities
 	// Publishers holds one publisher per slot.
 	Publishers []Publisher
 	// CheckDatabase and CheckBroker open the gates.
 	CheckDatabase, CheckBroker Check
 	// BatchSize is how many rows a claim takes at most.
 	BatchSize int
-	// BatchBytes bounds the payloads of one claim; unset: 8 MiB.
-	BatchBytes int64
-	Retry      RetryPolicy
+	// MaxBytes bounds the payloads that the relay holds; unset: 32 MiB.
+	MaxBytes int64
+	// MaxClaim is how long a claim is renewed at most; unset: it is not renewed.
+	MaxClaim time.Duration
+	// Ordered: later events of a key must not come before earlier ones, so that no
+	// release moves a due time.
+	Ordered bool
+	Retry   RetryPolicy
+	// Hints says that there may be new rows, Hinted whether hints can be heard.
+	// nil: nobody does.
+	Hints  <-chan struct{}
+	Hinted func() bool
 	// Purge deletes published rows after their window; nil: they stay.
 	Purge Purge
 	// Grace is how long sends may go on after a stop; unset: 20 s. Settles have
@@ -30,13 +42,13 @@ type Config struct {
 }
 
 const (
-	defaultGrace      = 20 * time.Second
-	defaultBatchBytes = 8 << 20
+	defaultGrace    = 20 * time.Second
+	defaultMaxBytes = 32 << 20
 	// SettleGrace bounds what a stop waits for the database.
 	SettleGrace = 5 * time.Second
-	// claimTimeout is only a last resort: the store has the server end a claim
-	// well before, because a claim that the client gives up may have committed.
-	claimTimeout = 20 * time.Second
+	// claimTimeout is only a last resort: the store bounds a claim, and has the
+	// server end it, well before; a claim that is given up may have committed.
+	claimTimeout = 45 * time.Second
 	sampleEvery  = 5 * time.Second
 )
 
@@ -53,26 +65,41 @@ type Relay struct {
 	broker   *gate
 	// claimed carries batches from the claimer to the slots. Unbuffered: a batch
 	// that waits in a buffer only lets its lease run.
-	claimed chan event.Batch
+	claimed chan *tenure
+	flight  *flight
 	// claimedOnce and brokerOnce latch: see Ready.
 	claimedOnce, brokerOnce atomic.Bool
 	stopping                atomic.Bool
+	// lastPublished is when any slot last published a batch without an error.
+	lastPublished atomic.Pointer[time.Time]
+	// steps are all that Live looks at; claiming is the claimer's.
+	steps    []*step
+	claiming *step
+	slots    []slotSteps
 }
+
+// slotSteps are those of one slot and its settler.
+type slotSteps struct{ sending, settling *step }
 
 // New returns a relay that does nothing yet.
 func New(c Config) *Relay {
 	if c.Grace == 0 {
 		c.Grace = defaultGrace
 	}
-	if c.BatchBytes == 0 {
-		c.BatchBytes = defaultBatchBytes
+	if c.MaxBytes == 0 {
+		c.MaxBytes = defaultMaxBytes
 	}
 	events := Tee(c.Events)
-	return &Relay{
+	r := &Relay{
 		config: c, events: events,
 		database: newGate(Database, events), broker: newGate(Broker, events),
-		claimed: make(chan event.Batch),
+		claimed: make(chan *tenure), flight: &flight{told: events.Holding},
 	}
+	r.claiming = r.newStep()
+	for range c.Publishers {
+		r.slots = append(r.slots, slotSteps{r.newStep(), r.newStep()})
+	}
+	return r
 }
 
 // Ready says whether this relay has ever claimed from its table and reached its
@@ -91,11 +118,12 @@ func (r *Relay) Run(ctx context.Context) {
 	keepers.Go(func() { r.sample(ctx) })
 	keepers.Go(func() { r.retain(ctx) })
 
-	pipeline.Go(func() { r.claim(ctx) })
-	for _, p := range r.config.Publishers {
+	claimer := &claimer{Relay: r, giveBack: func(t *tenure) { r.giveBack(work, t) }}
+	pipeline.Go(func() { claimer.run(ctx) })
+	for i, p := range r.config.Publishers {
 		done := make(chan published)
-		pipeline.Go(func() { r.publish(work, p, done) })
-		pipeline.Go(func() { r.settle(work, done) })
+		pipeline.Go(func() { r.publish(work, p, r.slots[i].sending, done) })
+		pipeline.Go(func() { r.settle(work, r.slots[i].settling, done) })
 	}
 	pipeline.Wait()
 	keepers.Wait()

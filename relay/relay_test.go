@@ -34,7 +34,7 @@ func newBench(rows int) *bench {
 
 func (b *bench) config() Config {
 	return Config{
-		Store: b.store, Publishers: []Publisher{b.publisher}, CheckDatabase: b.database.check, CheckBroker: b.broker.check,
+		Store: b.store, Abilities: able, Publishers: []Publisher{b.publisher}, CheckDatabase: b.database.check, CheckBroker: b.broker.check,
 		BatchSize: 10, Retry: testPolicy, Grace: 10 * time.Second,
 	}
 }

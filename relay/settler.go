@@ -17,20 +17,42 @@ const (
 )
 
 // settle records the outcomes of one slot, batch by batch.
-func (r *Relay) settle(work context.Context, done <-chan published) {
+func (r *Relay) settle(work context.Context, settling *step, done <-chan published) {
 	for p := range done {
-		todo := planOutcomes(r.config.Retry, p.batch, p.outcomes, rand.Float64)
-		r.settlePlanned(work, p.batch, todo.settlements)
-		cause := event.Outage
-		if r.stopping.Load() {
-			cause = event.Stopping
-		}
-		r.release(work, p.batch, todo.unsent, cause)
-		r.release(work, p.batch, todo.unanswered, event.Unanswered)
+		settling.begin(p.ends().Add(lastLook + SettleGrace))
+		r.settleOne(work, p)
+		settling.end()
 	}
 }
 
-func (r *Relay) settlePlanned(work context.Context, b event.Batch, s []event.Settlement) {
+func (r *Relay) settleOne(work context.Context, p published) {
+	defer r.flight.end(p.batch)
+	p.letGo()
+	todo := r.config.Retry.plan(r.config.Abilities, p.batch, p.outcomes, p.suspected, rand.Float64)
+	r.settlePlanned(work, p.tenure, todo.settlements)
+	r.release(work, p.tenure, todo.unsent, r.unsentCause())
+	r.release(work, p.tenure, todo.unanswered, event.Unanswered)
+}
+
+// giveBack ends a batch that no slot has begun.
+func (r *Relay) giveBack(work context.Context, t *tenure) {
+	defer r.flight.end(t.batch)
+	t.letGo()
+	all := make([]int, len(t.batch.Events))
+	for i := range all {
+		all[i] = i
+	}
+	r.release(work, t, all, event.Stopping)
+}
+
+func (r *Relay) unsentCause() event.ReleaseCause {
+	if r.stopping.Load() {
+		return event.Stopping
+	}
+	return event.Outage
+}
+
+func (r *Relay) settlePlanned(work context.Context, t *tenure, s []event.Settlement) {
 	rows := 0
 	for i := range s {
 		if s[i].Action != event.Leave {
@@ -40,30 +62,33 @@ func (r *Relay) settlePlanned(work context.Context, b event.Batch, s []event.Set
 	if rows == 0 {
 		return
 	}
-	r.record(work, b, rows, func(ctx context.Context) (event.Settled, error) {
-		return r.config.Store.Settle(ctx, b, s)
+	r.record(work, t, rows, func(ctx context.Context) (event.Settled, error) {
+		return r.config.Store.Settle(ctx, t.batch, s)
 	})
 }
 
-func (r *Relay) release(work context.Context, b event.Batch, events []int, cause event.ReleaseCause) {
+func (r *Relay) release(work context.Context, t *tenure, events []int, cause event.ReleaseCause) {
 	if len(events) == 0 {
 		return
 	}
-	r.record(work, b, len(events), func(ctx context.Context) (event.Settled, error) {
-		return r.config.Store.Release(ctx, b, events, cause)
+	if cause == event.Stopping && r.config.Ordered {
+		cause = event.Outage // It moves no due time, which could change the order of a key.
+	}
+	r.record(work, t, len(events), func(ctx context.Context) (event.Settled, error) {
+		return r.config.Store.Release(ctx, t.batch, events, cause)
 	})
 }
 
 // record repeats a guarded statement until it is answered or the lease is over.
 // Repeating is safe (see Store); giving up is too: the lease gives the rows back.
-func (r *Relay) record(work context.Context, b event.Batch, rows int, do func(context.Context) (event.Settled, error)) {
-	ctx, cancel := settleContext(work, leaseEnd(b))
+func (r *Relay) record(work context.Context, t *tenure, rows int, do func(context.Context) (event.Settled, error)) {
+	ctx, cancel := settleContext(work, t.ends())
 	defer cancel()
 	for wait := firstSettleWait; ; wait = min(2*wait, maxSettleWait) {
 		begin := time.Now()
 		done, err := do(ctx)
 		if err == nil {
-			r.events.Settled(b, done, time.Since(begin))
+			r.events.Settled(t.batch, done, time.Since(begin))
 			return
 		}
 		// Time that is up says nothing of the database.
@@ -71,7 +96,7 @@ func (r *Relay) record(work context.Context, b event.Batch, rows int, do func(co
 			r.database.fail(err)
 		}
 		if sleep(ctx, wait) != nil {
-			r.events.Abandoned(b, rows, err)
+			r.events.Abandoned(t.batch, rows, err)
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/relayfleet/relayfleet/relay/event"
@@ -10,38 +11,71 @@ import (
 
 // published is a batch with its outcomes, on its way from a slot to its settler.
 type published struct {
-	batch    event.Batch
+	*tenure
 	outcomes []event.Outcome
+	// suspected: some outcomes are unknown although the broker is well, so that
+	// one of the records may be the cause.
+	suspected bool
 }
 
 // publish is a slot: it sends one claimed batch after another and passes each on
 // to its settler. work ends when the grace after a stop has passed.
-func (r *Relay) publish(work context.Context, p Publisher, done chan<- published) {
+func (r *Relay) publish(work context.Context, p Publisher, sending *step, done chan<- published) {
 	defer close(done)
-	for b := range r.claimed {
-		done <- published{b, r.publishOnce(work, p, b)}
+	for t := range r.claimed {
+		sent := published{tenure: t, outcomes: allUnsent(t.batch)}
+		// A batch that arrives while the broker is out of reach would only lose time.
+		if r.broker.isOpen() {
+			sending.begin(t.batch.Started.Add(max(r.config.MaxClaim, t.batch.Lease)))
+			sent = r.publishOnce(work, p, t)
+			sending.end()
+		}
+		r.flight.forget(t.batch)
+		done <- sent
 	}
 }
 
-// publishOnce returns one outcome per event. A batch that arrives while the
-// broker is out of reach is not tried: it would only lose time.
-func (r *Relay) publishOnce(work context.Context, p Publisher, b event.Batch) []event.Outcome {
-	if !r.broker.isOpen() {
-		return allUnsent(b)
-	}
-	begin := time.Now()
-	outcomes, err := p.Publish(work, b, event.NewDeadline(deadline(b)))
+// publishOnce returns one outcome per event.
+func (r *Relay) publishOnce(work context.Context, p Publisher, t *tenure) published {
+	b, begin := t.batch, time.Now()
+	outcomes, err := p.Publish(work, b, t.deadline)
 	if len(outcomes) != len(b.Events) {
 		err = fmt.Errorf("publish: %d outcomes for %d events: %w", len(outcomes), len(b.Events), err)
 		outcomes = make([]event.Outcome, len(b.Events))
 	}
 	r.events.Published(b, outcomes, time.Since(begin), err)
-	if err != nil && work.Err() == nil {
-		r.broker.fail(err)
-	} else if err == nil {
+	sent := published{tenure: t, outcomes: outcomes}
+	switch {
+	case err == nil:
 		r.broker.worked()
+		if hasKind(outcomes, event.Published) {
+			r.lastPublished.Store(new(time.Now()))
+		}
+	case work.Err() != nil || t.lost.Load():
+		// The relay ended it itself.
+	case hasKind(outcomes, event.Unknown) && r.brokerIsWell(work, t, begin):
+		sent.suspected = true
+		r.events.Suspected(b, err)
+	default:
+		r.broker.fail(err)
 	}
-	return outcomes
+	return sent
+}
+
+// brokerIsWell asks a second witness whether a batch without an answer has met an
+// outage (I10): another slot that has published since, or else a check. It takes
+// no time that the settle needs.
+func (r *Relay) brokerIsWell(work context.Context, t *tenure, since time.Time) bool {
+	if last := r.lastPublished.Load(); last != nil && last.After(since) {
+		return true
+	}
+	ctx, cancel := context.WithDeadline(work, t.ends().Add(-minMargin))
+	defer cancel()
+	return runCheck(ctx, r.config.CheckBroker) == nil
+}
+
+func hasKind(outcomes []event.Outcome, kind event.OutcomeKind) bool {
+	return slices.ContainsFunc(outcomes, func(o event.Outcome) bool { return o.Kind == kind })
 }
 
 func allUnsent(b event.Batch) []event.Outcome {

@@ -18,8 +18,10 @@ type Tracker struct {
 		database, schema, broker health
 		backlog                  *event.Backlog
 		sampled                  time.Time
-		stopping                 bool
-		minute                   lastMinute
+		// arrivals per minute, between the last two looks; nil: unknown.
+		arrivals *float64
+		stopping bool
+		minute   lastMinute
 	}
 }
 
@@ -54,8 +56,17 @@ func NewTracker(r report.Report, batchSize int) *Tracker {
 // Events is what the tracker listens to.
 func (t *Tracker) Events() Events {
 	return Events{
-		Claimed: func(b event.Batch, _ time.Duration) { t.count(t.claimed(b)) },
-		Settled: func(_ event.Batch, done event.Settled, _ time.Duration) { t.count(settled(done)) },
+		Claimed: func(b event.Batch, took time.Duration) { t.count(t.claimed(b, took)) },
+		Published: func(_ event.Batch, _ []event.Outcome, took time.Duration, _ error) {
+			t.count(counts{send: span(took)})
+		},
+		Suspected: func(event.Batch, error) { t.count(counts{rates: report.Rates{Suspected: 1}}) },
+		Renewed:   func(done event.Settled) { t.count(settled(done)) },
+		Settled: func(_ event.Batch, done event.Settled, took time.Duration) {
+			c := settled(done)
+			c.settle = span(took)
+			t.count(c)
+		},
 		Paused:  t.paused,
 		Resumed: func(s Subject, _ time.Duration) { t.resumed(s) },
 		Sampled: t.sampled,
@@ -77,7 +88,11 @@ func (t *Tracker) Report() report.Report {
 	r.Database, r.Schema, r.Broker = t.mu.database.report(), t.mu.schema.report(), t.mu.broker.report()
 	r.State = t.state()
 	r.Backlog = t.backlog()
-	r.Rates = t.mu.minute.sum(time.Now())
+	minute := t.mu.minute.sum(time.Now())
+	r.Rates = minute.rates
+	r.Latencies = report.Latencies{
+		ClaimMillis: minute.claim.latency(), SendMillis: minute.send.latency(), SettleMillis: minute.settle.latency(),
+	}
 	return r
 }
 
@@ -107,6 +122,7 @@ func (t *Tracker) backlog() *report.Backlog {
 		ExpiredLeases:            int64(b.ExpiredLeases),
 		Failed:                   int64(b.Failed),
 		Cap:                      int64(b.Cap),
+		ArrivalsPerMinute:        t.mu.arrivals,
 	}
 }
 
@@ -141,29 +157,41 @@ func (t *Tracker) resumed(s Subject) {
 func (t *Tracker) sampled(b event.Backlog) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.mu.arrivals = arrivals(t.mu.backlog, b)
 	t.mu.backlog, t.mu.sampled = &b, time.Now()
 }
 
-func (t *Tracker) count(r report.Rates) {
+// arrivals per minute between two looks; nil when they cannot be compared: the
+// first look, another server, or statistics that began anew.
+func arrivals(before *event.Backlog, now event.Backlog) *float64 {
+	if before == nil || now.Inserted < before.Inserted || !now.SampledAt.After(before.SampledAt) {
+		return nil
+	}
+	return new(float64(now.Inserted-before.Inserted) / now.SampledAt.Sub(before.SampledAt).Minutes())
+}
+
+func (t *Tracker) count(c counts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.mu.minute.add(time.Now(), r)
+	t.mu.minute.add(time.Now(), &c)
 }
 
-func (t *Tracker) claimed(b event.Batch) report.Rates {
+func (t *Tracker) claimed(b event.Batch, took time.Duration) counts {
+	c := counts{rates: report.Rates{Abandoned: int64(b.Abandoned)}}
 	if len(b.Events) == 0 {
-		return report.Rates{}
+		return c
 	}
-	r := report.Rates{Batches: 1, Reclaimed: int64(b.Reclaimed)}
+	c.claim = span(took)
+	c.rates.Batches, c.rates.Reclaimed = 1, int64(b.Reclaimed)
 	if len(b.Events) == t.batchSize {
-		r.FullBatches = 1
+		c.rates.FullBatches = 1
 	}
-	return r
+	return c
 }
 
-func settled(done event.Settled) report.Rates {
-	return report.Rates{
+func settled(done event.Settled) counts {
+	return counts{rates: report.Rates{
 		Published: int64(done.Sent), Retried: int64(done.Retried), Failed: int64(done.Failed),
-		Released: int64(done.Released), Stale: int64(done.Stale),
-	}
+		Released: int64(done.Released), Stale: int64(done.Stale), Overtaken: int64(done.Overtaken), AlreadyMine: int64(done.AlreadyMine),
+	}}
 }

@@ -4,9 +4,9 @@ import (
 	"net/http"
 )
 
-// Handler serves a relay's report and its probes. Liveness says only that the
-// process answers: an outage elsewhere is no reason to restart a relay.
-func Handler(current func() Report, ready func() bool) http.Handler {
+// Handler serves a relay's report and its probes. Liveness is the pipeline's own
+// progress: an outage elsewhere is no reason to restart a relay.
+func Handler(current func() Report, ready, live func() bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path, func(w http.ResponseWriter, _ *http.Request) {
 		data, err := Encode(current())
@@ -17,7 +17,11 @@ func Handler(current func() Report, ready func() bool) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(data) // A reader that went away is its own affair.
 	})
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
+		if !live() {
+			http.Error(w, "something has been stuck for far longer than its own bound", http.StatusServiceUnavailable)
+		}
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !ready() {
 			http.Error(w, "has not yet claimed from its table and reached its broker", http.StatusServiceUnavailable)

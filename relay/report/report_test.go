@@ -49,8 +49,8 @@ func TestDecodeTakesNothingElse(t *testing.T) {
 }
 
 func TestHandler(t *testing.T) {
-	ready := false
-	handler := Handler(func() Report { return Report{Version: Version, State: Running} }, func() bool { return ready })
+	ready, live := false, true
+	handler := Handler(func() Report { return Report{Version: Version, State: Running} }, func() bool { return ready }, func() bool { return live })
 	get := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -60,6 +60,8 @@ func TestHandler(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, get("/readyz").Code)
 	ready = true
 	require.Equal(t, http.StatusOK, get("/readyz").Code)
+	live = false
+	require.Equal(t, http.StatusServiceUnavailable, get("/livez").Code)
 	r, err := Decode(get(Path).Body.Bytes())
 	require.NoError(t, err)
 	require.Equal(t, Running, r.State)
