@@ -73,7 +73,7 @@ func (b *bench) claimsBeside(ctx context.Context, s *stage, title string) (c cla
 		return c, err
 	}
 	defer stop()
-	if err := s.awaitDrained(ctx); err != nil {
+	if err := t.awaitSent(ctx, b.events); err != nil {
 		return c, err
 	}
 	c = newClaimed(title, &t)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/relayfleet/relayfleet/hack/service"
 	"github.com/relayfleet/relayfleet/relay"
 	"github.com/relayfleet/relayfleet/relay/event"
 	"github.com/relayfleet/relayfleet/relay/outbox"
@@ -31,6 +33,8 @@ func (instant) Publish(_ context.Context, batch event.Batch, _ *event.Deadline) 
 type timings struct {
 	mu              sync.Mutex
 	claims, settles []time.Duration
+	// sent counts the events that were settled as published.
+	sent int
 	// ages are how old the oldest event of each claim was.
 	ages []time.Duration
 }
@@ -55,11 +59,35 @@ func (t *timings) events(atLeast int) relay.Events {
 			defer t.mu.Unlock()
 			t.claims, t.ages = append(t.claims, took), append(t.ages, b.Events[0].Age)
 		},
-		Settled: func(_ event.Batch, _ event.Settled, took time.Duration) {
+		Settled: func(_ event.Batch, done event.Settled, took time.Duration) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
+			t.sent += done.Sent
 			t.settles = append(t.settles, took)
 		},
+	}
+}
+
+// awaitSent waits until that many events are settled. It asks the relay, not the
+// table: a look for what is unsent would read all that is sent.
+func (t *timings) awaitSent(ctx context.Context, events int) error {
+	last, moved := 0, time.Now()
+	for {
+		t.mu.Lock()
+		sent := t.sent
+		t.mu.Unlock()
+		if sent >= events {
+			return nil
+		}
+		if sent != last {
+			last, moved = sent, time.Now()
+		}
+		if time.Since(moved) > patience {
+			return fmt.Errorf("%d of %d events were settled, and then no more", sent, events)
+		}
+		if err := service.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
 	}
 }
 
@@ -108,12 +136,13 @@ func (b *bench) withoutBroker(ctx context.Context) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	stop, err := s.startNull(ctx, relay.Events{})
+	var t timings
+	stop, err := s.startNull(ctx, t.events(batchSize))
 	if err != nil {
 		return r, err
 	}
 	defer stop()
-	if err := s.awaitDrained(ctx); err != nil {
+	if err := t.awaitSent(ctx, b.events); err != nil {
 		return r, err
 	}
 	after, err := s.used(ownTime)
