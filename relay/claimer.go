@@ -75,21 +75,21 @@ func (c *claimer) batchBytes() int64 {
 	return c.config.MaxBytes / int64(len(c.config.Publishers)+1)
 }
 
-// rest waits until there may be rows again, or a hint says so.
+// rest waits until there may be rows again. A hint ends it, but never so early
+// that each of many commits would be a claim of its own.
 func (c *claimer) rest(ctx context.Context, active bool) error {
-	c.idle = min(2*c.idle, c.maxIdle())
-	if active || c.idle == 0 {
+	c.idle = min(max(2*c.idle, minIdleWait), c.maxIdle())
+	if active {
 		c.idle = minIdleWait
 	}
-	hints := c.config.Hints
-	if active {
-		hints = nil // They would have every commit be a batch of its own.
+	if err := sleep(ctx, minIdleWait); err != nil || c.idle == minIdleWait {
+		return err
 	}
-	timer := time.NewTimer(jittered(c.idle))
+	timer := time.NewTimer(jittered(c.idle - minIdleWait))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-hints:
+	case <-c.config.Hints: // Without hints this is never ready.
 		c.idle = 0
 	case <-ctx.Done():
 	}

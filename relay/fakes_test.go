@@ -38,7 +38,17 @@ type fakeStore struct {
 	renewed         int
 	busy, contended bool
 	lease           time.Duration
+	// othersSuspects: suspects wait that another relay holds.
+	othersSuspects bool
+	// claimTakes is how long a claim takes. away: nothing but claims is answered.
+	claimTakes time.Duration
+	// hang keeps claims until it is closed.
+	hang   chan struct{}
+	away   bool
+	causes []event.ReleaseCause
 }
+
+var errAway = errors.New("the database is away")
 
 func newFakeStore(ids ...string) *fakeStore {
 	return &fakeStore{ready: ids, held: map[string]time.Time{}, failed: map[string]string{}, attempts: 1, lease: 30 * time.Second}
@@ -54,6 +64,10 @@ func next(errs *[]error) error {
 }
 
 func (s *fakeStore) Claim(_ context.Context, ask event.Ask) (event.Batch, error) {
+	time.Sleep(s.claimTakes)
+	if s.hang != nil {
+		<-s.hang
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.claims++
@@ -75,7 +89,7 @@ func (s *fakeStore) Claim(_ context.Context, ask event.Ask) (event.Batch, error)
 		s.held[id] = leaseEnd(b)
 	}
 	*from = (*from)[n:]
-	b.SuspectsWait = len(s.suspects) > 0
+	b.SuspectsWait = len(s.suspects) > 0 || s.othersSuspects
 	return b, nil
 }
 
@@ -83,6 +97,9 @@ func (s *fakeStore) Settle(ctx context.Context, b event.Batch, settlements []eve
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.contended = s.contended || s.busy
+	if s.away {
+		return event.Settled{}, errAway
+	}
 	if err := errors.Join(ctx.Err(), next(&s.settleErr)); err != nil {
 		return event.Settled{}, err
 	}
@@ -144,6 +161,10 @@ func (s *fakeStore) Release(_ context.Context, b event.Batch, events []int, caus
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.contended = s.contended || s.busy
+	if s.away {
+		return event.Settled{}, errAway
+	}
+	s.causes = append(s.causes, cause)
 	for _, i := range events {
 		id := b.Events[i].ID
 		if cause == event.Unanswered {
@@ -174,7 +195,17 @@ type fakePublisher struct {
 	took   time.Duration
 	mu     sync.Mutex
 	answer func(b event.Batch) ([]event.Outcome, error)
+	// during is called when a batch begins and when it ends.
+	during func(b event.Batch, begin bool)
 	calls  int
+}
+
+func (p *fakePublisher) tell(b event.Batch, begin bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.during != nil {
+		p.during(b, begin)
+	}
 }
 
 func (p *fakePublisher) Publish(ctx context.Context, b event.Batch, deadline *event.Deadline) ([]event.Outcome, error) {
@@ -182,6 +213,8 @@ func (p *fakePublisher) Publish(ctx context.Context, b event.Batch, deadline *ev
 	p.calls++
 	answer := p.answer
 	p.mu.Unlock()
+	p.tell(b, true)
+	defer p.tell(b, false)
 	ctx, cancel := deadline.Context(ctx)
 	defer cancel()
 	select {
@@ -208,12 +241,18 @@ type fakeCheck struct {
 	mu     sync.Mutex
 	broken error
 	asked  int
+	// hangsAfter is how many checks are answered; 0: all.
+	hangsAfter int
 }
 
-func (c *fakeCheck) check(context.Context) error {
+func (c *fakeCheck) check(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked++
+	if c.hangsAfter > 0 && c.asked > c.hangsAfter {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	return c.broken
 }
 

@@ -25,6 +25,78 @@ func TestTheFirstRefusalWaitsTheBaseThenItDoublesAndReachesTheCap(t *testing.T) 
 	require.Equal(t, 5*time.Second, testPolicy.delay(0, 0), "a table that does not count")
 }
 
+func TestJitterTakesAtMostATenthOffAndNeverExceedsTheCap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		attempts, spread := rapid.IntRange(0, 40).Draw(t, "attempts"), rapid.Float64Range(0, 0.999999).Draw(t, "spread")
+		full, got := testPolicy.delay(attempts, 0), testPolicy.delay(attempts, spread)
+		require.LessOrEqual(t, got, full)
+		require.LessOrEqual(t, got, testPolicy.MaxBackoff)
+		require.GreaterOrEqual(t, got, full-full/10)
+	})
+}
+
+func TestWhatATableCannotRecordIsOff(t *testing.T) {
+	old := event.Event{Attempts: 50, Age: 100 * time.Hour}
+	refused, rejected := event.Outcome{Kind: event.Refused, Reason: "why"}, event.Outcome{Kind: event.Rejected, Reason: "why"}
+	for name, tc := range map[string]struct {
+		able    event.Abilities
+		event   event.Event
+		outcome event.Outcome
+		want    event.Settlement
+	}{
+		"no attempts: a refusal is retried for ever": {
+			event.Abilities{Failed: true, Age: true}, old, refused, event.Settlement{Action: event.Retry, Delay: time.Minute, Reason: "why"},
+		},
+		"no attempts: a rejection still fails": {
+			event.Abilities{Failed: true, Age: true}, old, rejected, event.Settlement{Action: event.Fail, Reason: "why"},
+		},
+		"no FAILED: a refusal is retried": {
+			event.Abilities{Attempts: true, Age: true}, old, refused, event.Settlement{Action: event.Retry, Delay: time.Minute, Reason: "why"},
+		},
+		"no FAILED: a rejection waits the longest": {
+			event.Abilities{Attempts: true, Age: true}, event.Event{Attempts: 1}, rejected,
+			event.Settlement{Action: event.Retry, Delay: time.Minute, Reason: "why"},
+		},
+		"no age: attempts alone decide": {
+			event.Abilities{Attempts: true, Failed: true}, event.Event{Attempts: 3}, refused, event.Settlement{Action: event.Fail, Reason: "why"},
+		},
+		"no age: and they are not used up": {
+			event.Abilities{Attempts: true, Failed: true}, event.Event{Attempts: 2}, refused,
+			event.Settlement{Action: event.Retry, Delay: 10 * time.Second, Reason: "why"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := event.Batch{Events: []event.Event{tc.event}}
+			got := testPolicy.plan(tc.able, b, []event.Outcome{tc.outcome}, false, noSpread)
+			require.Equal(t, []event.Settlement{tc.want}, got.settlements)
+		})
+	}
+}
+
+func TestASuspectedEventStaysChargedUntilItFailsAlone(t *testing.T) {
+	unknown := []event.Outcome{{Kind: event.Unknown}}
+	for name, tc := range map[string]struct {
+		able     event.Abilities
+		lone     bool
+		attempts int
+		want     event.Action
+	}{
+		"alone and used up":      {able, true, 3, event.Fail},
+		"alone, with tries left": {able, true, 2, event.Leave},
+		"used up among others":   {able, false, 3, event.Leave},
+		"nothing counts tries":   {event.Abilities{Failed: true, Age: true}, true, 3, event.Leave},
+		"nothing can be FAILED":  {event.Abilities{Attempts: true, Age: true}, true, 3, event.Leave},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := event.Batch{Lone: tc.lone, Events: []event.Event{{Attempts: tc.attempts}}}
+			got := testPolicy.plan(tc.able, b, unknown, true, noSpread)
+			require.Equal(t, tc.want, got.settlements[0].Action)
+			require.Empty(t, got.unanswered)
+			require.Empty(t, got.unsent)
+		})
+	}
+}
+
 func TestFailedNeedsAttemptsAndAge(t *testing.T) {
 	for name, tc := range map[string]struct {
 		attempts int

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,25 +13,25 @@ import (
 
 func TestRetentionGoesOnUntilNothingIsLeftAndBeginsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		left, rounds := 5, 0
+		var left, rounds atomic.Int64
+		left.Store(5)
 		r := New(Config{Purge: func(context.Context) (int, bool, error) {
-			rounds++
-			if left == 0 {
+			rounds.Add(1)
+			if left.Load() == 0 {
 				return 0, false, nil
 			}
-			left--
-			return 1, left > 0, nil
+			return 1, left.Add(-1) > 0, nil
 		}})
 		r.database.pass()
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.retain(ctx)
 		time.Sleep(2 * purgeEvery)
-		require.Zero(t, left)
-		before := rounds
-		left = 2
+		require.Zero(t, left.Load())
+		before := rounds.Load()
+		left.Store(2)
 		time.Sleep(2 * purgeEvery)
-		require.Zero(t, left)
-		require.Greater(t, rounds, before)
+		require.Zero(t, left.Load())
+		require.Greater(t, rounds.Load(), before)
 		cancel()
 		synctest.Wait()
 	})
@@ -38,17 +39,17 @@ func TestRetentionGoesOnUntilNothingIsLeftAndBeginsAgain(t *testing.T) {
 
 func TestRetentionThatFailsIsToldAndTriedAgainLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tries, told := 0, 0
+		var tries, told atomic.Int64
 		r := New(Config{
-			Purge:  func(context.Context) (int, bool, error) { tries++; return 0, true, errors.New("no grant") },
-			Events: Events{Warned: func(string, error) { told++ }},
+			Purge:  func(context.Context) (int, bool, error) { tries.Add(1); return 0, true, errors.New("no grant") },
+			Events: Events{Warned: func(string, error) { told.Add(1) }},
 		})
 		r.database.pass()
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.retain(ctx)
 		time.Sleep(10 * purgeEvery)
-		require.InDelta(t, 10, tries, 2, "not hotly")
-		require.Equal(t, tries, told)
+		require.InDelta(t, 10, tries.Load(), 2, "not hotly")
+		require.Equal(t, tries.Load(), told.Load())
 		cancel()
 		synctest.Wait()
 	})

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,10 +18,19 @@ func TestTheLargestReportFits(t *testing.T) {
 	}
 	worst := Health{Code: ColumnsMissing, Slots: slots, ForSeconds: 1 << 40}
 	big := int64(1) << 40
+	slow := &Latency{P50: big, P99: big, Max: big}
 	data, err := Encode(Report{
 		Version: Version, Namespace: long, Resource: long, Pod: long, Settings: long, Build: long, State: Stopping,
-		Database: worst, Schema: worst, Broker: worst, Backlog: &Backlog{Eligible: big, Failed: big, Cap: big},
-		Rates: Rates{Published: big, Retried: big, Failed: big, Released: big, Reclaimed: big, Stale: big, Batches: big, FullBatches: big},
+		Database: worst, Schema: worst, Broker: worst, Limits: []string{"attempts", "failed", "age", "token"},
+		Backlog: &Backlog{
+			AgeSeconds: 1 / 3.0, OldestEligibleAgeSeconds: 1e7 / 3.0, OldestUnsentAgeSeconds: 1e7 / 3.0, SampledAt: time.Now(),
+			Eligible: big, InFlight: big, ExpiredLeases: big, Failed: big, Cap: big, ArrivalsPerMinute: new(1e7 / 3.0),
+		},
+		Rates: Rates{
+			Published: big, Retried: big, Failed: big, Released: big, Reclaimed: big, Stale: big, Overtaken: big,
+			AlreadyMine: big, Abandoned: big, Suspected: big, Batches: big, FullBatches: big,
+		},
+		Latencies: Latencies{ClaimMillis: slow, SendMillis: slow, SettleMillis: slow},
 	})
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(data), MaxBytes)
