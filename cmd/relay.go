@@ -2,11 +2,7 @@ package cmd
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"time"
 
@@ -20,6 +16,8 @@ import (
 type relayFlags struct {
 	config  string
 	listen  string
+	metrics string
+	pprof   string
 	grace   time.Duration
 	verbose bool
 }
@@ -34,6 +32,8 @@ func newRelay() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.config, "config", "", "the settings file (required)")
 	c.Flags().StringVar(&f.listen, "listen", ":8080", "where the report and the probes are served")
+	c.Flags().StringVar(&f.metrics, "metrics-listen", ":9090", "where Prometheus metrics are served; empty serves none")
+	c.Flags().StringVar(&f.pprof, "pprof-listen", "", "where Go's profiles are served, on the loopback address unless another is given; empty serves none")
 	c.Flags().DurationVar(&f.grace, "grace", 20*time.Second, "how long sends may go on after SIGTERM")
 	c.Flags().BoolVar(&f.verbose, "verbose", false, "log debug lines too")
 	_ = c.MarkFlagRequired("config") // The flag exists: it stands three lines up.
@@ -46,18 +46,26 @@ func runRelay(ctx context.Context, f relayFlags) error {
 		return err
 	}
 	log := newLog(f.verbose).With("fleet", s.Fleet.Namespace+"/"+s.Fleet.Name)
-	tracker := relay.NewTracker(identity(s), s.BatchSize)
+	who, err := identity(s)
+	if err != nil {
+		return err
+	}
+	tracker, metrics := relay.NewTracker(who, s.BatchSize), relay.NewMetrics()
 	opened, err := relay.Open(s, relay.Options{ //nolint:contextcheck // Opening connects nowhere; Run has the context.
 		Name:   os.Getenv("POD_NAME"),
 		Grace:  f.grace,
-		Events: relay.Tee(tracker.Events(), relay.Logs(log)),
+		Events: relay.Tee(tracker.Events(), metrics.Events(), relay.Logs(log)),
 	})
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 
-	stopServing, err := serve(ctx, f.listen, report.Handler(tracker.Report, opened.Ready, opened.Live), log)
+	stopServing, err := serveAll(ctx, log, []endpoint{
+		{"reports", f.listen, report.Handler(tracker.Report, opened.Ready, opened.Live), 5 * time.Second},
+		{"metrics", f.metrics, metrics.Handler(), 10 * time.Second},
+		{"profiles", loopback(f.pprof), profiles(), 5 * time.Minute},
+	})
 	if err != nil {
 		return err
 	}
@@ -77,30 +85,10 @@ func newLog(verbose bool) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-func identity(s settings.Settings) report.Report {
+func identity(s settings.Settings) (report.Report, error) {
+	limits, err := relay.Limits(s)
 	return report.Report{
 		Namespace: s.Fleet.Namespace, Resource: s.Fleet.UID, Pod: os.Getenv("POD_UID"),
-		Settings: s.Hash(), Build: version,
-	}
-}
-
-// serve answers on address until the returned function is called: also while the
-// relay stops, so that its last state can be read.
-func serve(ctx context.Context, address string, handler http.Handler, log *slog.Logger) (stop func(), err error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("serve reports: %w", err)
-	}
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second,
-		MaxHeaderBytes: 8 << 10,
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("Reports are not served any more", "error", err)
-		}
-	}()
-	return func() { _ = server.Close(); <-ended }, nil
+		Settings: s.Hash(), Build: version, Limits: limits,
+	}, err
 }

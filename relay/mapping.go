@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/relayfleet/relayfleet/relay/outbox"
+	"github.com/relayfleet/relayfleet/relay/report"
 	"github.com/relayfleet/relayfleet/relay/settings"
 )
 
@@ -63,4 +64,28 @@ func mappingOf(s settings.Settings) (outbox.Mapping, error) {
 		return m, fmt.Errorf("mapping: %w", err)
 	}
 	return m, nil
+}
+
+// Limits names what a table with this mapping cannot record, as in a report.
+func Limits(s settings.Settings) ([]string, error) {
+	m, err := mappingOf(s)
+	if err != nil {
+		return nil, err
+	}
+	var limits []string
+	able := m.Abilities()
+	for _, ability := range []struct {
+		name  string
+		there bool
+	}{
+		{report.LimitAttempts, able.Attempts},
+		{report.LimitFailed, able.Failed},
+		{report.LimitAge, able.Age},
+		{report.LimitToken, able.Token},
+	} {
+		if !ability.there {
+			limits = append(limits, ability.name)
+		}
+	}
+	return limits, nil
 }

@@ -54,14 +54,18 @@ func TestWhatATableCannotRecordIsOff(t *testing.T) {
 			event.Abilities{Attempts: true, Age: true}, old, refused, event.Settlement{Action: event.Retry, Delay: time.Minute, Reason: "why"},
 		},
 		"no FAILED: a rejection waits the longest": {
-			event.Abilities{Attempts: true, Age: true}, event.Event{Attempts: 1}, rejected,
+			event.Abilities{Attempts: true, Age: true},
+			event.Event{Attempts: 1},
+			rejected,
 			event.Settlement{Action: event.Retry, Delay: time.Minute, Reason: "why"},
 		},
 		"no age: attempts alone decide": {
 			event.Abilities{Attempts: true, Failed: true}, event.Event{Attempts: 3}, refused, event.Settlement{Action: event.Fail, Reason: "why"},
 		},
 		"no age: and they are not used up": {
-			event.Abilities{Attempts: true, Failed: true}, event.Event{Attempts: 2}, refused,
+			event.Abilities{Attempts: true, Failed: true},
+			event.Event{Attempts: 2},
+			refused,
 			event.Settlement{Action: event.Retry, Delay: 10 * time.Second, Reason: "why"},
 		},
 	} {

@@ -42,14 +42,27 @@ type Report struct {
 
 	// Backlog is nil until the table could be looked at.
 	Backlog *Backlog `json:"backlog,omitempty"`
-	// Limits name what the table cannot record, so that it is off: "attempts",
-	// "failed", "age", "token".
+	// Limits name what the table cannot record, so that what needs it is off.
 	Limits []string `json:"limits,omitempty"`
 	// Rates are this relay's own; readers add those of several relays up.
 	Rates Rates `json:"rates"`
 	// Latencies are this relay's own, of the last minute.
 	Latencies Latencies `json:"latencies"`
 }
+
+// The limits.
+const (
+	// LimitAttempts: attempts are not counted, so that they are never used up.
+	LimitAttempts = "attempts"
+	// LimitFailed: nothing can be FAILED; what is refused for good is tried again
+	// after the longest wait.
+	LimitFailed = "failed"
+	// LimitAge: nobody knows how old an event is; attempts alone decide.
+	LimitAge = "age"
+	// LimitToken: claims have no random fence and no mark of a lone event, so that
+	// no event is FAILED because its relays died.
+	LimitToken = "token"
+)
 
 // Latencies say how long the parts of a batch's life took in the last minute, in
 // milliseconds, rounded up; absent is unknown.

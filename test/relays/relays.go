@@ -80,7 +80,7 @@ func Start(o Options) (*Relay, error) {
 		Name: o.Name, address: net.JoinHostPort(service.Loopback, strconv.Itoa(port)),
 		output: filepath.Join(o.Dir, o.Name+".log"), ended: make(chan struct{}),
 	}
-	args := []string{"relay", "--config", config, "--listen", r.address}
+	args := []string{"relay", "--config", config, "--listen", r.address, "--metrics-listen="}
 	if o.Grace > 0 {
 		args = append(args, "--grace", o.Grace.String())
 	}
