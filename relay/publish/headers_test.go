@@ -20,10 +20,16 @@ func full() event.Event {
 	return event.Event{
 		ID: "e1", Row: "42", Generation: 3, CreatedAt: created, ContentType: "application/json", Key: []byte("k"), Payload: []byte("{}"),
 		Headers: []event.Header{
-			{Key: "event-id", Value: []byte("forged")}, {Key: "generation", Value: []byte("99")}, {Key: "row-id", Value: []byte("1")},
-			{Key: "created-at", Value: []byte("never")}, {Key: "content-type", Value: []byte("text/plain")}, {Key: "id", Value: []byte("7")},
+			{Key: "event-id", Value: []byte("forged")},
+			{Key: "generation", Value: []byte("99")},
+			{Key: "row-id", Value: []byte("1")},
+			{Key: "created-at", Value: []byte("never")},
+			{Key: "content-type", Value: []byte("text/plain")},
+			{Key: "id", Value: []byte("7")},
 			{Key: "traceparent", Value: []byte("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")},
-			{Key: "tracestate", Value: []byte("a=1,b=2")}, {Key: "Event-ID", Value: nil}, {Key: "", Value: []byte{}},
+			{Key: "tracestate", Value: []byte("a=1,b=2")},
+			{Key: "Event-ID", Value: nil},
+			{Key: "", Value: []byte{}},
 		},
 	}
 }
@@ -31,7 +37,8 @@ func full() event.Event {
 var traced = []kgo.RecordHeader{
 	{Key: "traceparent", Value: []byte("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")},
 	{Key: "tracestate", Value: []byte("a=1,b=2")},
-	{Key: "Event-ID", Value: nil}, {Key: "", Value: []byte{}},
+	{Key: "Event-ID", Value: nil},
+	{Key: "", Value: []byte{}},
 }
 
 func TestHeaders(t *testing.T) {
