@@ -87,7 +87,7 @@ func (o Options) hba() string {
 		connection = "host"
 	}
 	for _, network := range service.Networks {
-		lines = append(lines, connection+" all all "+network+" scram-sha-256")
+		lines = append(lines, connection+" all all "+network+" scram-sha-256", connection+" replication all "+network+" scram-sha-256")
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
