@@ -52,10 +52,12 @@ func recordSize(r *sarama.Record) int {
 	return size
 }
 
-// cut makes chunks of at most limit bytes of the events, keeping their order. A
-// record that is too large by itself gets a chunk of its own: compressed it may
-// still fit, and else the broker's refusal hits nobody else.
+// cut makes chunks of at most limit bytes, and of no more than a round takes, of
+// the events, keeping their order. A record that is too large by itself gets a
+// chunk of its own: compressed it may still fit, and else the broker's refusal hits
+// nobody else.
 func (d *delivery) cut(events []int, limit int) []*chunk {
+	limit = min(limit, roundBytes)
 	var chunks []*chunk
 	first, size := 0, batchOverhead
 	for i, at := range events {

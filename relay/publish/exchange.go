@@ -12,16 +12,17 @@ import (
 	"github.com/relayfleet/relayfleet/relay/event"
 )
 
-// requestBytes bounds a produce request that carries several chunks; what does
-// not fit goes in the next round. Brokers close a connection on 100 MiB.
-const requestBytes = 32 << 20
+// roundBytes bounds what a slot sends at a time, to all leaders together, so that
+// what encoding takes stays small beside the payloads: sending holds up to four
+// times as much (records, compressed records, the request). What does not fit goes
+// in the next round; a single larger record goes alone.
+const roundBytes = 4 << 20
 
 // request is one produce request, to the leader of all its queues.
 type request struct {
 	leader  *sarama.Broker
 	queues  []*queue
 	produce *sarama.ProduceRequest
-	size    int
 }
 
 // answer is what came back for the first chunk of a queue; err is nil when it
@@ -32,7 +33,7 @@ type answer struct {
 	err   error
 }
 
-// requests groups the first chunks by leader.
+// requests groups the first chunks by leader, as many as fit into a round.
 func (d *delivery) requests(ctx context.Context, s *session) ([]*request, []failure) {
 	targets := make([]target, len(d.queues))
 	for i, q := range d.queues {
@@ -50,11 +51,16 @@ func (d *delivery) requests(ctx context.Context, s *session) ([]*request, []fail
 	var failed []failure
 	var requests []*request
 	byLeader := map[*sarama.Broker]*request{}
+	size := 0
 	for i, q := range d.queues {
 		if errs[i] != nil {
 			failed = append(failed, failure{q, errs[i]})
 			continue
 		}
+		if size > 0 && size+q.chunks[0].size > roundBytes {
+			continue
+		}
+		size += q.chunks[0].size
 		r := byLeader[leaders[i]]
 		if r == nil {
 			r = d.newRequest(leaders[i])
@@ -87,15 +93,11 @@ func (d *delivery) newRequest(leader *sarama.Broker) *request {
 // the partition has of this producer id.
 func (r *request) add(s *session, q *queue) {
 	c := q.chunks[0]
-	if r.size > 0 && r.size+c.size > requestBytes {
-		return
-	}
 	if !c.maybe {
 		c.by = s.id
 		c.batch.ProducerID, c.batch.ProducerEpoch = s.id.id, s.id.epoch
 		c.batch.FirstSequence = s.next[q.target]
 	}
-	r.size += c.size
 	r.queues = append(r.queues, q)
 	r.produce.AddBatch(q.target.topic, q.target.partition, c.batch)
 }
@@ -225,6 +227,7 @@ func (d *delivery) take(s *session, a answer) error {
 }
 
 func (q *queue) advance() {
+	q.chunks[0] = nil // It holds what it was encoded to.
 	q.chunks = q.chunks[1:]
 	q.failed, q.err = 0, nil
 }

@@ -28,6 +28,7 @@ func TestRealKafka(t *testing.T) {
 		{"topic appears", realTopicAppears},
 		{"oversize", realOversize},
 		{"record named by the broker", realNamedRecord},
+		{"memory", realMemory},
 		{"frozen broker", realFrozenBroker},
 		{"killed broker", realKilledBroker},
 	} {

@@ -1,12 +1,13 @@
 package publish_test
 
 import (
-	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/relayfleet/relayfleet/relay/event"
 	"github.com/relayfleet/relayfleet/relay/publish"
@@ -108,6 +109,44 @@ func TestLargePayloads(t *testing.T) {
 	require.Len(t, consume(t, cluster.ListenAddrs(), fleetTopic), 40)
 }
 
+// A slot sends a few mebibytes at a time, however much its batch holds and a topic
+// allows, and a larger record alone.
+func TestRoundsAreBounded(t *testing.T) {
+	const most = 4 << 20
+	cluster := newCluster(t, kfake.NumBrokers(3), kfake.SeedTopics(12, "wide"), kfake.BrokerConfigs(map[string]string{"message.max.bytes": "16777216"}))
+	p := newProducer(t, cluster.ListenAddrs(), to("wide"), uncompressed)
+	var mu sync.Mutex
+	sizes := map[int]int{} // how many requests there were, by their size
+	cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		size := 0
+		for _, topic := range r.(*kmsg.ProduceRequest).Topics {
+			for _, partition := range topic.Partitions {
+				size += len(partition.Records)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		sizes[size]++
+		return nil, nil, false
+	})
+	batch := numbered(100)
+	for i := range batch.Events {
+		batch.Events[i].Payload = filler(300 << 10)
+	}
+	batch.Events[50].Payload = filler(6 << 20)
+	requirePublished(t, p, batch)
+	larger := 0
+	for size := range sizes {
+		if size > most {
+			larger++
+			require.InDelta(t, 6<<20, size, 200)
+		}
+	}
+	require.Equal(t, 1, larger)
+	require.Len(t, consume(t, cluster.ListenAddrs(), "wide"), 100)
+}
+
 // What is too large only before compression is still published.
 func TestCompressibleOversize(t *testing.T) {
 	cluster := newCluster(t)
@@ -116,12 +155,7 @@ func TestCompressibleOversize(t *testing.T) {
 	batch.Events[0].Payload = filler(3 << 20)
 	requirePublished(t, p, batch)
 
-	random := make([]byte, 3<<20)
-	source := rand.New(rand.NewPCG(1, 2))
-	for i := range random {
-		random[i] = byte(source.Uint32())
-	}
-	batch.Events[0].Payload = random
+	batch.Events[0].Payload = noise(3 << 20)
 	outcomes, err := publishSoon(t, p, batch)
 	require.NoError(t, err)
 	require.Equal(t, event.Rejected, outcomes[0].Kind)

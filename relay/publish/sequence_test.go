@@ -39,23 +39,6 @@ func TestSequenceNumbersRunOut(t *testing.T) {
 	require.EqualValues(t, 2, p.session.next[to])
 }
 
-// A request carries as much as fits, and a chunk that alone is larger.
-func TestRequestIsBounded(t *testing.T) {
-	d := newDelivery(Config{Compression: None}, make([]event.Event, 3), refusedTopics{})
-	d.records = records(Standard, d.events, d.wants)
-	s := &session{next: map[target]int32{}}
-	r := d.newRequest(nil)
-	for i, size := range []int{requestBytes + 1, 1, 1} {
-		r.add(s, &queue{target: target{"t", int32(i)}, chunks: []*chunk{d.chunk([]int{i}, size)}})
-	}
-	require.Len(t, r.queues, 1)
-	r = d.newRequest(nil)
-	for i, size := range []int{1, requestBytes, 1} {
-		r.add(s, &queue{target: target{"t", int32(i)}, chunks: []*chunk{d.chunk([]int{i}, size)}})
-	}
-	require.Len(t, r.queues, 2)
-}
-
 func TestBackoff(t *testing.T) {
 	require.Equal(t, minBackoff, backoff(0))
 	require.Equal(t, minBackoff, backoff(1))
