@@ -39,7 +39,7 @@ func (c *claimer) run(ctx context.Context) {
 			continue
 		}
 		taken := len(b.Events)
-		c.handOver(ctx, b)
+		c.handOver(ctx, b, false)
 		if b.SuspectsWait {
 			taken += c.claimSuspects(ctx)
 		}
@@ -64,7 +64,7 @@ func (c *claimer) claimSuspects(ctx context.Context) int {
 	if ok && len(b.Events)+b.Abandoned == 0 {
 		c.suspectsAt = time.Now().Add(suspectsRest)
 	}
-	c.handOver(ctx, b)
+	c.handOver(ctx, b, true)
 	_ = c.flight.landed(ctx) // Whoever claims next sees that ctx has ended.
 	return len(b.Events)
 }
@@ -136,11 +136,11 @@ func (c *claimer) claim(ctx context.Context, ask event.Ask) (event.Batch, bool) 
 }
 
 // handOver gives b to the next free slot, or back to the table if ctx ends first.
-func (c *claimer) handOver(ctx context.Context, b event.Batch) {
+func (c *claimer) handOver(ctx context.Context, b event.Batch, suspects bool) {
 	if len(b.Events) == 0 {
 		return
 	}
-	t := c.hold(ctx, b)
+	t := c.hold(ctx, b, suspects)
 	if ctx.Err() == nil {
 		select {
 		case c.claimed <- t:

@@ -17,7 +17,34 @@
 //     recorded before the lease ends is left to it, and will be published again.
 //
 // A batch never goes back. More claimers would not help: the database is the
-// bottleneck, and claims that contend for it cost more than they bring.
+// bottleneck, and claims that contend for it cost more than they bring. There are
+// a few slots, because a send waits for the broker while the database could work.
+//
+// Payloads are bounded: with n slots a claim asks for an n+1th of MaxBytes, since
+// one batch waits in the claimer's hand while each slot sends one. A slot drops
+// the payloads before it hands the batch on. Only a row that is larger by itself
+// exceeds its part.
+//
+// # Renewal
+//
+// From its claim until its settle begins a batch has a renewer, which makes the
+// lease begin anew at each third of it, as long as the claim then ends within
+// MaxClaim. Each renewal moves the batch's deadline and what the settler takes for
+// the end of the lease. A renewal that finds a row that is not ours any more cuts
+// the deadline: nothing more of the batch is sent, whoever holds the others. Rows
+// that are done already, or that a consumer has moved on, cut nothing. A renewal
+// that fails is tried again; when none succeeds the deadline passes by itself. The
+// settler first ends the renewer and waits for it, so that the two never contend.
+//
+// # Suspects
+//
+// Rows whose lease has run out after two or more attempts are suspects: one of
+// them may be what kills its relays, or what the broker never answers. Ordinary
+// claims pass them over and only say that they wait. Then the claimer lets
+// everything in flight end, claims suspects, and claims nothing until they are
+// settled. So suspects are alone in their relay, which is what makes the mark of a
+// lone row true; the store gives out ever fewer of them as their attempts go on.
+// Each claim for suspects follows an ordinary one, so that neither waits for ever.
 //
 // # Whose time
 //
@@ -31,8 +58,17 @@
 //
 // The claim charges an attempt, so that the death of a relay counts too. It is
 // given back when the record was not to blame: when rows were never handed over,
-// and when the broker gave no answer. Only a refusal of the record itself stays
-// charged, and only it can end in FAILED.
+// and when an outage of the broker left them without an answer. A refusal of the
+// record itself stays charged, and can end in FAILED.
+//
+// Silence is no proof of an outage: some record may be what the broker never
+// answers. So an outage needs a second witness (I10). When another slot has
+// published since the send began, the broker is well. When entirely other events
+// have had no answer either, and nothing was published since, it is not. Else the
+// broker's check decides. If the broker is well, the gate stays open and the rows
+// without an answer stay charged: they keep their claim until its end, become
+// suspects, and end alone. A lone row that has no answer, from a broker whose check
+// passes, at its last attempt, is FAILED, and says that it may have been published.
 //
 // # Pauses
 //

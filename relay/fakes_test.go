@@ -146,12 +146,13 @@ func (s *fakeStore) Renew(ctx context.Context, b event.Batch) (event.Settled, er
 		return event.Settled{}, err
 	}
 	var done event.Settled
-	for _, e := range b.Events {
-		if !time.Now().Before(s.held[e.ID]) {
+	for i := range b.Events {
+		id := b.Events[i].ID
+		if !time.Now().Before(s.held[id]) {
 			done.Stale++
 			continue
 		}
-		s.held[e.ID] = time.Now().Add(s.lease)
+		s.held[id] = time.Now().Add(s.lease)
 		done.Renewed++
 	}
 	return done, nil

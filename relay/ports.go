@@ -11,13 +11,14 @@ import (
 // on the database's clock (I2).
 type Store interface {
 	// Claim takes rows that are due, or whose lease has ended, as ask allows, and
-	// returns them after its commit. A batch without events: nothing is due.
+	// returns them after its commit. A batch without events: nothing is due. Once
+	// it is sent it is bounded by itself, within a few tens of seconds.
 	Claim(ctx context.Context, ask event.Ask) (event.Batch, error)
 	// Settle records s, one settlement per event of b. Doing it again after an
 	// error is safe: what was already recorded is counted as AlreadyMine.
 	Settle(ctx context.Context, b event.Batch, s []event.Settlement) (event.Settled, error)
 	// Renew makes the lease of b begin anew, and counts the rows that are not
-	// ours any more.
+	// ours any more. It reads no payloads and headers: a slot may drop them meanwhile.
 	Renew(ctx context.Context, b event.Batch) (event.Settled, error)
 	// Release gives back the events of b with these indexes, and the attempt
 	// that their claim has charged.

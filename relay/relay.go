@@ -70,8 +70,7 @@ type Relay struct {
 	// claimedOnce and brokerOnce latch: see Ready.
 	claimedOnce, brokerOnce atomic.Bool
 	stopping                atomic.Bool
-	// lastPublished is when any slot last published a batch without an error.
-	lastPublished atomic.Pointer[time.Time]
+	witness                 witness
 	// steps are all that Live looks at; claiming is the claimer's.
 	steps    []*step
 	claiming *step

@@ -24,6 +24,8 @@ type tenure struct {
 	batch event.Batch
 	// deadline is when sending must have ended.
 	deadline *event.Deadline
+	// suspects: the batch is from the lane of the suspects, and alone in its relay.
+	suspects bool
 	// lost: a renewal found rows that are not ours any more.
 	lost atomic.Bool
 
@@ -37,8 +39,8 @@ type tenure struct {
 
 // hold begins the tenure of b and renews its claim until letGo; a stop does not
 // end that, because sends go on for a while.
-func (r *Relay) hold(ctx context.Context, b event.Batch) *tenure {
-	t := &tenure{batch: b, deadline: event.NewDeadline(deadline(b)), end: leaseEnd(b)}
+func (r *Relay) hold(ctx context.Context, b event.Batch, suspects bool) *tenure {
+	t := &tenure{batch: b, suspects: suspects, deadline: event.NewDeadline(deadline(b)), end: leaseEnd(b)}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t.stopRenewing = cancel
 	r.flight.begin(b)

@@ -49,7 +49,7 @@ func (r *Relay) publishOnce(work context.Context, p Publisher, t *tenure) publis
 	case err == nil:
 		r.broker.worked()
 		if hasKind(outcomes, event.Published) {
-			r.lastPublished.Store(new(time.Now()))
+			r.witness.sawPublished()
 		}
 	case work.Err() != nil || t.lost.Load():
 		// The relay ended it itself.
@@ -63,11 +63,17 @@ func (r *Relay) publishOnce(work context.Context, p Publisher, t *tenure) publis
 }
 
 // brokerIsWell asks a second witness whether a batch without an answer has met an
-// outage (I10): another slot that has published since, or else a check. It takes
-// no time that the settle needs.
+// outage (I10). Another slot that has published since says no. Other events that
+// have had no answer either say yes, unless the batch is already under suspicion
+// and alone: then they may be as bad. Else the broker's check decides, in the time
+// that the settle does not need.
 func (r *Relay) brokerIsWell(work context.Context, t *tenure, since time.Time) bool {
-	if last := r.lastPublished.Load(); last != nil && last.After(since) {
+	published, othersToo := r.witness.sawSilence(t.batch)
+	if published.After(since) {
 		return true
+	}
+	if othersToo && !t.suspects {
+		return false
 	}
 	ctx, cancel := context.WithDeadline(work, t.ends().Add(-minMargin))
 	defer cancel()

@@ -109,19 +109,52 @@ func TestACheckThatTakesTooLongIsNoWitness(t *testing.T) {
 	})
 }
 
-func TestAnotherSlotIsAWitness(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(0)
-		b.broker.set(errSilence)
-		r := b.relay
-		begin := time.Now()
-		held := &tenure{end: begin.Add(30 * time.Second)}
-		require.False(t, r.brokerIsWell(t.Context(), held, begin))
-		time.Sleep(time.Second)
-		r.lastPublished.Store(new(time.Now()))
-		require.True(t, r.brokerIsWell(t.Context(), held, begin))
-		require.False(t, r.brokerIsWell(t.Context(), held, time.Now()), "what was published before says nothing")
-	})
+func TestASecondWitnessIsAskedInTheRightOrder(t *testing.T) {
+	batch := func(ids ...string) (b event.Batch) {
+		for _, id := range ids {
+			b.Events = append(b.Events, event.Event{ID: id})
+		}
+		return b
+	}
+	for name, tc := range map[string]struct {
+		publishedBefore, publishedSince bool
+		silent                          []string
+		suspects                        bool
+		broken                          error
+		well                            bool
+		asked                           int
+	}{
+		"another slot has published since":              {publishedSince: true, broken: errSilence, well: true},
+		"what was published before says nothing":        {publishedBefore: true, broken: errSilence, asked: 1},
+		"the check decides":                             {well: true, asked: 1},
+		"the check fails":                               {broken: errSilence, asked: 1},
+		"other events have no answer either":            {silent: []string{"x", "y"}},
+		"some of the same events have had no answer":    {silent: []string{"x", "b"}, well: true, asked: 1},
+		"others had none, but something was published":  {silent: []string{"x"}, publishedSince: true, well: true},
+		"others had none, and these are suspects alone": {silent: []string{"x"}, suspects: true, well: true, asked: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(0)
+				b.broker.set(tc.broken)
+				if tc.silent != nil {
+					b.relay.witness.sawSilence(batch(tc.silent...))
+				}
+				if tc.publishedBefore {
+					b.relay.witness.sawPublished()
+				}
+				time.Sleep(time.Second)
+				begin := time.Now()
+				time.Sleep(time.Second)
+				if tc.publishedSince {
+					b.relay.witness.sawPublished()
+				}
+				held := &tenure{batch: batch("a", "b"), suspects: tc.suspects, end: begin.Add(30 * time.Second)}
+				require.Equal(t, tc.well, b.relay.brokerIsWell(t.Context(), held, begin))
+				require.Equal(t, tc.asked, b.broker.count())
+			})
+		})
+	}
 }
 
 func TestOnlyAPublishedEventMakesASlotAWitness(t *testing.T) {
@@ -131,7 +164,24 @@ func TestOnlyAPublishedEventMakesASlotAWitness(t *testing.T) {
 		stop := b.start(t)
 		time.Sleep(time.Second)
 		stop()
-		require.Nil(t, b.relay.lastPublished.Load())
+		require.Zero(t, b.relay.witness.published)
+	})
+}
+
+// A broker whose check passes and that answers no batch is out all the same: no
+// rows are charged for it again and again.
+func TestABrokerThatAnswersNothingButItsCheckIsAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(200)
+		b.publisher.answer = func(batch event.Batch) ([]event.Outcome, error) { return allOfKind(batch, event.Unknown), errSilence }
+		suspected, paused := 0, 0
+		b.withSlots(3, watched(&suspected, &paused))
+		stop := b.start(t)
+		time.Sleep(5 * time.Minute)
+		stop()
+		require.Equal(t, 1, suspected)
+		require.Greater(t, paused, 5)
+		require.Len(t, b.store.unanswered, 190)
 	})
 }
 
