@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/relayfleet/relayfleet/hack/broker/admin"
+	"github.com/relayfleet/relayfleet/hack/database/postgres"
 	"github.com/relayfleet/relayfleet/relay/outbox"
 	"github.com/relayfleet/relayfleet/relay/outbox/schema"
 	"github.com/relayfleet/relayfleet/relay/report"
@@ -40,6 +41,7 @@ type fleet struct {
 	dir      string
 	name     string
 	role     string
+	server   *postgres.Server
 	owner    *pgxpool.Pool
 	tables   load.Tables
 	settings settings.Settings
@@ -55,7 +57,13 @@ var fleets atomic.Int64
 // newFleet makes everything that a relay needs, and starts none.
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	f := &fleet{t: t, dir: t.TempDir(), name: "fleet" + strconv.FormatInt(fleets.Add(1), 10), lease: 5 * time.Second}
+	return newFleetOn(t, database)
+}
+
+// newFleetOn is newFleet on a server of its own.
+func newFleetOn(t *testing.T, server *postgres.Server) *fleet {
+	t.Helper()
+	f := &fleet{t: t, server: server, dir: t.TempDir(), name: "fleet" + strconv.FormatInt(fleets.Add(1), 10), lease: 5 * time.Second}
 	f.role = "relay_" + f.name
 	f.createDatabase()
 	f.createTopic()
@@ -71,7 +79,7 @@ func newFleet(t *testing.T) *fleet {
 		Kafka: settings.Kafka{BootstrapServers: broker.Addresses()},
 	}
 	f.write("uri", f.uri())
-	f.write("ca.crt", read(t, database.CAFile()))
+	f.write("ca.crt", read(t, server.CAFile()))
 	return f
 }
 
@@ -79,10 +87,10 @@ func (f *fleet) createDatabase() {
 	changing.Lock()
 	defer changing.Unlock()
 	ctx := f.t.Context()
-	require.NoError(f.t, database.CreateRole(ctx, f.role))
-	require.NoError(f.t, database.CreateDatabase(ctx, f.name, "postgres"))
-	f.secrets = append(f.secrets, database.Password(f.role))
-	pool, err := pgxpool.New(ctx, database.URL(f.name, "postgres"))
+	require.NoError(f.t, f.server.CreateRole(ctx, f.role))
+	require.NoError(f.t, f.server.CreateDatabase(ctx, f.name, "postgres"))
+	f.secrets = append(f.secrets, f.server.Password(f.role))
+	pool, err := pgxpool.New(ctx, f.server.URL(f.name, "postgres"))
 	require.NoError(f.t, err)
 	f.t.Cleanup(pool.Close)
 	f.owner = pool
@@ -100,7 +108,7 @@ func (f *fleet) createTopic() {
 func (f *fleet) uri() string {
 	changing.Lock()
 	defer changing.Unlock()
-	uri, _, _ := strings.Cut(database.URL(f.name, f.role), "?")
+	uri, _, _ := strings.Cut(f.server.URL(f.name, f.role), "?")
 	return uri
 }
 
