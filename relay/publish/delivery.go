@@ -33,7 +33,9 @@ type delivery struct {
 type queue struct {
 	target target
 	// own: it is a row's own topic, not the fleet's.
-	own    bool
+	own bool
+	// limit is the largest batch that the topic takes, in bytes.
+	limit  int
 	chunks []*chunk
 	// failed counts the failures in a row of the first chunk; the first was at
 	// since, the last was err.

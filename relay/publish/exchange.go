@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -233,18 +234,27 @@ func (q *queue) advance() {
 }
 
 // isolate finds the records that a chunk was refused for: the broker names them,
-// or the chunk is a single one, or its halves are tried. Nothing of the chunk
+// or the chunk is a single one, or its parts are tried. Nothing of the chunk
 // was appended, so that its sequence numbers are free again.
 func (d *delivery) isolate(q *queue, a answer, culprit event.Outcome) {
 	c := q.chunks[0]
 	q.advance()
+	if q.mayFitAsItIs(c) && errors.Is(a.err, sarama.ErrMessageSizeTooLarge) {
+		plain := d.rechunk(c.events)
+		plain.batch.Codec = sarama.CompressionNone
+		q.chunks = append([]*chunk{plain}, q.chunks...)
+		return
+	}
 	named := namedRecords(a.block, len(c.events))
 	if len(c.events) == 1 {
 		named = map[int]bool{0: true}
 	}
 	if len(named) == 0 {
-		middle := len(c.events) / 2
-		q.chunks = append([]*chunk{d.rechunk(c.events[:middle]), d.rechunk(c.events[middle:])}, q.chunks...)
+		var parts []*chunk
+		for _, events := range d.split(c) {
+			parts = append(parts, d.rechunk(events))
+		}
+		q.chunks = append(parts, q.chunks...)
 		return
 	}
 	var others []int
@@ -258,6 +268,24 @@ func (d *delivery) isolate(q *queue, a answer, culprit event.Outcome) {
 	if len(others) > 0 {
 		q.chunks = append([]*chunk{d.rechunk(others)}, q.chunks...)
 	}
+}
+
+// mayFitAsItIs: it is compression that makes a lone record, which cannot be
+// compressed, a little larger than its topic allows.
+func (q *queue) mayFitAsItIs(c *chunk) bool {
+	return len(c.events) == 1 && c.batch.Codec != sarama.CompressionNone && c.size <= q.limit+batchOverhead+recordOverhead
+}
+
+// split makes halves of a chunk, or sets a record apart that is larger than all
+// others together: most likely it is what was refused.
+func (d *delivery) split(c *chunk) [][]int {
+	for i, at := range c.events {
+		if 2*recordSize(d.records[at]) > c.size {
+			return slices.DeleteFunc([][]int{c.events[:i], {at}, c.events[i+1:]}, func(part []int) bool { return len(part) == 0 })
+		}
+	}
+	middle := len(c.events) / 2
+	return [][]int{c.events[:middle], c.events[middle:]}
 }
 
 // namedRecords are the places in the batch that the broker names (KIP-467); it

@@ -3,6 +3,8 @@ package publish_test
 import (
 	"context"
 	"fmt"
+	"sort"
+	"strconv"
 	"testing"
 	"time"
 
@@ -27,6 +29,7 @@ func TestRealKafka(t *testing.T) {
 		{"records arrive as they are", realRecords},
 		{"topic appears", realTopicAppears},
 		{"oversize", realOversize},
+		{"filled to the brim", realBrim},
 		{"record named by the broker", realNamedRecord},
 		{"memory", realMemory},
 		{"frozen broker", realFrozenBroker},
@@ -104,6 +107,34 @@ func realOversize(t *testing.T, c *kafka.Cluster) {
 		require.NoError(t, c.Admin().ConfigureTopic("narrow", map[string]string{"max.message.bytes": "1000"}))
 	}
 	require.Len(t, consume(t, c.Addresses(), "narrow"), 2*99)
+}
+
+// What fits into a topic with no byte to spare is published, whatever compression
+// makes of it, and what is one byte larger is not; neither harms the others.
+func realBrim(t *testing.T, c *kafka.Cluster) {
+	t.Helper()
+	const limit, value = 100_000, 99_800
+	createTopic(t, c, admin.Topic{Name: "brim", Partitions: 1, Config: map[string]string{"max.message.bytes": strconv.Itoa(limit)}})
+	plain := newProducer(t, c.Addresses(), to("brim"), uncompressed)
+	fits := sort.Search(limit, func(n int) bool { return !publishes(t, plain, value+n) }) - 1
+	require.Positive(t, fits)
+	for _, compression := range []publish.Compression{publish.LZ4, publish.Zstd} {
+		p := newProducer(t, c.Addresses(), to("brim"), func(c *publish.Config) { c.Compression = compression })
+		require.True(t, publishes(t, p, value+fits), compression)
+		require.False(t, publishes(t, p, value+fits+1), compression)
+	}
+}
+
+// publishes tells whether a value of so many bytes, among a thousand small ones, is
+// published.
+func publishes(t *testing.T, p *publish.Producer, size int) bool {
+	t.Helper()
+	batch := numbered(1000)
+	batch.Events[500].Payload = noise(size)
+	outcomes, err := publishSoon(t, p, batch)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, count(outcomes, event.Published), 999)
+	return outcomes[500].Kind == event.Published
 }
 
 // A compacted topic takes no record without a key, and Kafka names those that it

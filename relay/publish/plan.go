@@ -40,8 +40,8 @@ func (d *delivery) plan(ctx context.Context, s *session, p *partitioner) {
 		places[to] = append(places[to], i)
 	}
 	for _, to := range order {
-		chunks := d.cut(places[to], topics[to.topic].limit)
-		d.queues = append(d.queues, &queue{target: to, own: to.topic != d.config.Topic, chunks: chunks})
+		limit := topics[to.topic].limit
+		d.queues = append(d.queues, &queue{target: to, own: to.topic != d.config.Topic, limit: limit, chunks: d.cut(places[to], limit)})
 	}
 }
 

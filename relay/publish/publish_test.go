@@ -1,6 +1,7 @@
 package publish_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -189,4 +190,32 @@ func TestKeylessEventsSpread(t *testing.T) {
 		used[r.Partition]++
 	}
 	require.Len(t, used, 4)
+}
+
+// One record over the limit among a thousand costs little more than the others do,
+// also where the broker does not tell the limit.
+func TestOversizeCostsFewRequests(t *testing.T) {
+	for _, compression := range []publish.Compression{publish.LZ4, publish.Zstd, publish.None} {
+		for size, most := range map[int]int{150_000: 19, 600_000: 4} { // Less and more than all others together.
+			t.Run(fmt.Sprint(compression, "/", size), func(t *testing.T) {
+				cluster := newCluster(t, kfake.SeedTopics(1, "narrow"), kfake.BrokerConfigs(map[string]string{"message.max.bytes": "100000"}))
+				p := newProducer(t, cluster.ListenAddrs(), to("narrow"), func(c *publish.Config) { c.Compression = compression })
+				produced := cluster.Fault(kfake.Fault{Keys: produceRequests, Observe: true, Count: -1})
+				batch := numbered(1000)
+				for i := range batch.Events {
+					batch.Events[i].Payload = filler(200)
+				}
+				batch.Events[437].Payload = noise(size)
+				outcomes, err := publishSoon(t, p, batch)
+				require.NoError(t, err)
+				require.Equal(t, event.Rejected, outcomes[437].Kind)
+				require.Equal(t, 999, count(outcomes, event.Published))
+				t.Logf("%d requests", produced.Hits())
+				if compression != publish.None { // Without compression the others do not fit either.
+					require.LessOrEqual(t, produced.Hits(), most)
+				}
+				require.Len(t, consume(t, cluster.ListenAddrs(), "narrow"), 999)
+			})
+		}
+	}
 }
