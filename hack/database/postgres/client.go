@@ -27,7 +27,7 @@ func (s *Server) Connect(ctx context.Context, database string) (*pgx.Conn, error
 func (s *Server) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return s.execute(ctx, superuser, "SELECT")
+	return s.execute(ctx, "SELECT")
 }
 
 // CreateRole makes a role that can log in, with a random password that URL then knows. One that was made before is kept.
@@ -38,7 +38,7 @@ func (s *Server) CreateRole(ctx context.Context, name string) error {
 	password := rand.Text()
 	// CREATE ROLE takes no parameters; the password is letters and digits.
 	statement := "CREATE ROLE " + quote(name) + " LOGIN PASSWORD '" + password + "'"
-	if err := s.execute(ctx, superuser, statement); err != nil {
+	if err := s.execute(ctx, statement); err != nil {
 		return fmt.Errorf("create role %s: %w", name, err)
 	}
 	s.state.Passwords[name] = password
@@ -47,7 +47,7 @@ func (s *Server) CreateRole(ctx context.Context, name string) error {
 
 // CreateDatabase makes a database that owner owns; one that exists is kept.
 func (s *Server) CreateDatabase(ctx context.Context, name, owner string) error {
-	err := s.execute(ctx, superuser, "CREATE DATABASE "+quote(name)+" OWNER "+quote(owner))
+	err := s.execute(ctx, "CREATE DATABASE "+quote(name)+" OWNER "+quote(owner))
 	var refused *pgconn.PgError
 	const duplicateDatabase = "42P04"
 	if errors.As(err, &refused) && refused.Code == duplicateDatabase {
@@ -59,8 +59,9 @@ func (s *Server) CreateDatabase(ctx context.Context, name, owner string) error {
 	return nil
 }
 
-func (s *Server) execute(ctx context.Context, database, statement string) error {
-	conn, err := s.Connect(ctx, database)
+// execute runs a statement as the superuser.
+func (s *Server) execute(ctx context.Context, statement string) error {
+	conn, err := s.Connect(ctx, superuser)
 	if err != nil {
 		return err
 	}

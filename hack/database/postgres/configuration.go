@@ -29,11 +29,11 @@ func (s *Server) configure(options Options, bin string) (err error) {
 			return fmt.Errorf("write certificates: %w", err)
 		}
 	}
-	user := serviceUser()
-	if err := writeOwned(filepath.Join(s.dataDir(), "postgresql.conf"), []byte(s.settings()), user); err != nil {
+	user := service.Unprivileged()
+	if err := service.WriteOwned(filepath.Join(s.dataDir(), "postgresql.conf"), []byte(s.settings()), user); err != nil {
 		return err
 	}
-	if err := writeOwned(filepath.Join(s.dataDir(), "pg_hba.conf"), []byte(options.hba()), user); err != nil {
+	if err := service.WriteOwned(filepath.Join(s.dataDir(), "pg_hba.conf"), []byte(options.hba()), user); err != nil {
 		return err
 	}
 	return s.instance.SaveState(s.state)
@@ -125,9 +125,9 @@ func (s *Server) WriteCertificate(ca *authority.Authority) error {
 	if err := os.WriteFile(s.CAFile(), ca.PEM(), 0o644); err != nil {
 		return err
 	}
-	user := serviceUser()
-	if err := writeOwned(s.instance.Path("tls", "server.crt"), pair.Certificate, user); err != nil {
+	user := service.Unprivileged()
+	if err := service.WriteOwned(s.instance.Path("tls", "server.crt"), pair.Certificate, user); err != nil {
 		return err
 	}
-	return writeOwned(s.instance.Path("tls", "server.key"), pair.Key, user)
+	return service.WriteOwned(s.instance.Path("tls", "server.key"), pair.Key, user)
 }

@@ -152,7 +152,7 @@ func (s *Server) create(ctx context.Context, options Options, bin string) error 
 }
 
 func (s *Server) initdb(ctx context.Context, options Options, bin string) error {
-	user := serviceUser()
+	user := service.Unprivileged()
 	if err := reachable(s.instance.Dir, user); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *Server) initdb(ctx context.Context, options Options, bin string) error 
 		return err
 	}
 	password := s.instance.Path("password")
-	if err := writeOwned(password, []byte(s.state.Passwords[superuser]), user); err != nil {
+	if err := service.WriteOwned(password, []byte(s.state.Passwords[superuser]), user); err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(password) }() // The folder goes with the server.
@@ -187,7 +187,7 @@ func (s *Server) run(ctx context.Context) (err error) {
 	command := service.Command{
 		Args: []string{filepath.Join(s.state.Binaries, "postgres"), "-D", s.dataDir()},
 		Dir:  s.dataDir(), Env: environment(), LogFile: s.LogFile(),
-		Netns: s.state.Options.Netns, User: serviceUser(),
+		Netns: s.state.Options.Netns, User: service.Unprivileged(),
 	}
 	if s.state.Options.DieWithCaller {
 		// Not SIGKILL: PostgreSQL then has no chance to take its shared memory along.

@@ -76,11 +76,11 @@ func (s *Server) backup(ctx context.Context, to *Server) error {
 	if err := os.Remove(filepath.Join(to.dataDir(), "postmaster.pid")); err != nil {
 		return err
 	}
-	user := serviceUser()
-	if err := writeOwned(filepath.Join(to.dataDir(), "backup_label"), []byte(label), user); err != nil {
+	user := service.Unprivileged()
+	if err := service.WriteOwned(filepath.Join(to.dataDir(), "backup_label"), []byte(label), user); err != nil {
 		return err
 	}
-	return writeOwned(filepath.Join(to.dataDir(), "standby.signal"), nil, user)
+	return service.WriteOwned(filepath.Join(to.dataDir(), "standby.signal"), nil, user)
 }
 
 func stopBackup(ctx context.Context, conn *pgx.Conn) (label string, err error) {
@@ -90,11 +90,11 @@ func stopBackup(ctx context.Context, conn *pgx.Conn) (label string, err error) {
 
 // Promote makes a standby a primary, and returns when it takes writes.
 func (s *Server) Promote(ctx context.Context) error {
-	if err := s.execute(ctx, superuser, "SELECT pg_promote(true, 60)"); err != nil {
+	if err := s.execute(ctx, "SELECT pg_promote(true, 60)"); err != nil {
 		return fmt.Errorf("promote: %w", err)
 	}
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		if s.execute(ctx, superuser, "CREATE TEMPORARY TABLE writable ()") == nil {
+		if s.execute(ctx, "CREATE TEMPORARY TABLE writable ()") == nil {
 			return nil
 		}
 		if err := service.Sleep(ctx, 50*time.Millisecond); err != nil {
