@@ -291,6 +291,8 @@ func (c Config) sessionSettings() map[string]string {
 		"enable_sort":       "off",
 		"enable_hashjoin":   "off",
 		"enable_mergejoin":  "off",
+		// Compiling a statement that takes milliseconds takes longer than it.
+		"jit": "off",
 		// Results are read by a relay that may be stopped in the middle: a
 		// server that cannot get rid of one must not hold locks or a snapshot
 		// for ever.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/relayfleet/relayfleet/hack/authority"
 	"github.com/relayfleet/relayfleet/hack/service"
-	"github.com/relayfleet/relayfleet/relay/outbox/schema"
 	"github.com/relayfleet/relayfleet/relay/outbox"
+	"github.com/relayfleet/relayfleet/relay/outbox/schema"
 	"github.com/relayfleet/relayfleet/relay/report"
 )
 

@@ -27,7 +27,7 @@ var conjuncts = []struct {
 	{"id", `o."id" OPERATOR(pg_catalog.=) ANY`, "\n  AND ((o", ""},
 	{"generation", "AND ((o.", "IS TRUE", outboxtest.AnotherGeneration},
 	{"status", `AND (o."status"::pg_catalog.text`, "'INPROGRESS'", outboxtest.AlreadySent},
-	{"token", `AND o."claim_token" OPERATOR(pg_catalog.=)`, "::pg_catalog.uuid", outboxtest.AnotherToken},
+	{"token", `AND o."claim_token" OPERATOR(pg_catalog.=)`, "::pg_catalog.uuid)", outboxtest.AnotherToken},
 	{"lease", `AND o."lease_until" OPERATOR(pg_catalog.>)`, "clock_timestamp()", outboxtest.LeaseEnded},
 }
 

@@ -8,4 +8,4 @@ FROM /*table*/public.outbox AS o
 WHERE /*if token*/o.id OPERATOR(pg_catalog.=) ANY ($2::/*idtype*/pg_catalog.int8[])/*if whole*//*else
   AND o.partition_key OPERATOR(pg_catalog.>=) (SELECT pg_catalog.min(p) FROM unnest($4::pg_catalog.text[]::{partitiontype}[]) AS p)
   AND o.partition_key OPERATOR(pg_catalog.<=) (SELECT pg_catalog.max(p) FROM unnest($4::pg_catalog.text[]::{partitiontype}[]) AS p)*/
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.text::/*tokentype*/pg_catalog.uuid/*else <guard>*/;
+  AND o.claim_token OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::/*tokentype*/pg_catalog.uuid)/*else <guard>*/;

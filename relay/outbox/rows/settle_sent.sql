@@ -7,7 +7,8 @@
 -- the same rows never wait for each other in a circle. A join with the arrays has others, and since the guard seems to let
 -- hardly a row through, reading all of the table in front of it looks cheap. IS TRUE keeps the comparison of generations a
 -- filter, a hash that is looked up per row. The concatenation hides the status: written plainly it implies the queue
--- index's predicate, and with statistics that know no INPROGRESS row all of that index is read.
+-- index's predicate, and with statistics that know no INPROGRESS row all of that index is read. The token stands in a
+-- SELECT of its own because it is then read once, and not for every row.
 --
 -- The token stays: it is how a relay that lost this statement's answer knows its own. Where nothing says when a row was
 -- published, its due time does, which means nothing else then.
@@ -19,5 +20,5 @@ WHERE /*guard:*/o.id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o.status::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o.claim_token OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o.claim_token OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid)
   AND o.lease_until OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()/*:guard*/;

@@ -89,7 +89,7 @@ WHERE  o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
+  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.timestamptz)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- referenced, parameters
@@ -116,7 +116,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
+  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.timestamptz)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- renew, parameters 1 2 3 5
@@ -128,7 +128,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
+  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.timestamptz)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- retention, parameters 1
@@ -160,7 +160,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
+  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.timestamptz)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- settle_sent, parameters 1 2 3
@@ -172,7 +172,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.timestamptz
+  AND  pg_catalog.pg_postmaster_start_time() OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.timestamptz)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- suspects, parameters 2 4

@@ -81,7 +81,7 @@ UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
 SET "status" = 'INPROGRESS',
     "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
     "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
-    "claim_token" = $1::pg_catalog.text::pg_catalog.uuid,
+    "claim_token" = (SELECT $1::pg_catalog.text::pg_catalog.uuid),
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
 RETURNING o."id", o."generation", o."attempts"::pg_catalog.int8, o."next_attempt_at",
@@ -107,7 +107,7 @@ SELECT o."id", o."event_id"::pg_catalog.text, o."topic"::pg_catalog.text, o."key
        NULL::pg_catalog.text, NULL::pg_catalog.text[]
 FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
 WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid;
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid);
 
 -- recover, parameters 1 2 3
 UPDATE "Shop ""1"""."out; DROP TABLE ""box""" AS o
@@ -162,7 +162,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- renew, parameters 1 2 3 5
@@ -174,7 +174,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- retention, parameters 1
@@ -205,7 +205,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- settle_retry, parameters 1 2 3 5 6
@@ -222,7 +222,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- settle_sent, parameters 1 2 3
@@ -234,7 +234,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- suspects, parameters 1 2 3 4
@@ -281,7 +281,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
           FROM unnest($2::pg_catalog.int8[], $3::pg_catalog.int8[]) AS c (id, generation)
       )) IS TRUE
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'INPROGRESS'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.uuid
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
   AND o."attempts"::pg_catalog.text OPERATOR(pg_catalog.=) ($4::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."id"::pg_catalog.text)
   AND o."attempts" OPERATOR(pg_catalog.>) 0;

@@ -81,7 +81,7 @@ WITH candidate AS MATERIALIZED (
 UPDATE "public"."delivery_outbox" AS o
 SET
     "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
-    "claim_token" = $1::pg_catalog.text::pg_catalog.text,
+    "claim_token" = (SELECT $1::pg_catalog.text::pg_catalog.text),
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
 RETURNING o."event_id", 0::pg_catalog.int8, o."attempts"::pg_catalog.int8, o."next_attempt_at",
@@ -107,7 +107,7 @@ SELECT o."event_id", o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."ag
        'text/plain; charset=utf-8'::pg_catalog.text, NULL::pg_catalog.text[]
 FROM "public"."delivery_outbox" AS o
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text;
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.text);
 
 -- recover, parameters 1 2 3
 UPDATE "public"."delivery_outbox" AS o
@@ -158,7 +158,7 @@ SET  "lease_until" = NULL,
     "next_attempt_at" = CASE WHEN $3::pg_catalog.bool THEN pg_catalog.statement_timestamp() ELSE o."next_attempt_at" END
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.text)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- renew, parameters 1 2 5
@@ -166,7 +166,7 @@ UPDATE "public"."delivery_outbox" AS o
 SET "lease_until" = pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) $3::pg_catalog.interval
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.text)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- retention, parameters 1
@@ -193,7 +193,7 @@ SET "status" = 'FAILED', "lease_until" = NULL,
     "next_attempt_at" = pg_catalog.statement_timestamp()
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.text)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- settle_retry, parameters 1 2 5 6
@@ -206,7 +206,7 @@ SET  "lease_until" = NULL,
         OPERATOR(pg_catalog.*) '1 microsecond'::pg_catalog.interval)
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.text)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- settle_sent, parameters 1 2
@@ -214,7 +214,7 @@ UPDATE "public"."delivery_outbox" AS o
 SET "status" = 'SENT', "lease_until" = NULL, "next_attempt_at" = pg_catalog.statement_timestamp()
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.text)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
 -- suspects, parameters 1 2 3 4
@@ -257,7 +257,7 @@ UPDATE "public"."delivery_outbox" AS o
 SET "attempts" = o."attempts" OPERATOR(pg_catalog.-) 1
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'PENDING'
-  AND o."claim_token" OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.text
+  AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.text)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp()
   AND o."attempts"::pg_catalog.text OPERATOR(pg_catalog.=) ($3::pg_catalog.jsonb OPERATOR(pg_catalog.->>) o."event_id"::pg_catalog.text)
   AND o."attempts" OPERATOR(pg_catalog.>) 0;
