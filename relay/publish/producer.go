@@ -18,6 +18,8 @@ type Producer struct {
 	config      Config
 	partitioner *partitioner
 	refusals    refusedTopics
+	// throttled is until when a broker wants no requests, by its id.
+	throttled map[int32]time.Time
 	// turn is held by whoever uses session.
 	turn    chan struct{}
 	session *session
@@ -45,7 +47,10 @@ func New(c Config) (*Producer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure the producer: %w", err)
 	}
-	return &Producer{config: c, partitioner: newPartitioner(), refusals: refusedTopics{}, turn: make(chan struct{}, 1), owned: owned}, nil
+	return &Producer{
+		config: c, partitioner: newPartitioner(), refusals: refusedTopics{}, throttled: map[int32]time.Time{},
+		turn: make(chan struct{}, 1), owned: owned,
+	}, nil
 }
 
 // Credentials are those of the configuration, or the producer's own. Somebody has
@@ -57,8 +62,9 @@ func (p *Producer) Credentials() *Credentials { return p.config.Credentials }
 // nothing after it. When ctx ends first, that is as if the deadline had passed.
 //
 // The error is nil when the broker is not to blame: everything is published, or
-// only records were refused, or no time was left to begin. It is a *Problem when
-// the broker or the fleet's topic is, and otherwise says why ctx ended.
+// only records were refused, no time was left to begin, or this process stood still
+// beyond the deadline. It is a *Problem when the broker or the fleet's topic is, and
+// otherwise says why ctx ended.
 func (p *Producer) Publish(ctx context.Context, b event.Batch, deadline *event.Deadline) ([]event.Outcome, error) {
 	d := newDelivery(p.config, b.Events, p.refusals)
 	if d.isDone() || deadline.Passed() {
@@ -73,10 +79,19 @@ func (p *Producer) Publish(ctx context.Context, b event.Batch, deadline *event.D
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return d.outcomes, fmt.Errorf("publish: %w", err)
 	}
-	if d.problem != nil {
+	if d.problem != nil && !overslept(deadline) {
 		return d.outcomes, d.problem
 	}
 	return d.outcomes, nil
+}
+
+// tooLate is far more than it takes to return after a deadline.
+const tooLate = time.Second
+
+// overslept: the deadline is so long over that the process must have been stopped
+// meanwhile. What it meets when it goes on says nothing about the broker.
+func overslept(deadline *event.Deadline) bool {
+	return time.Now().Round(0).Sub(deadline.Time().Round(0)) > tooLate
 }
 
 func (p *Producer) deliver(ctx context.Context, d *delivery, deadline *event.Deadline) {
@@ -109,8 +124,12 @@ func (p *Producer) Probe(ctx context.Context) error {
 	}
 	defer end()
 
-	if err = p.open(bounded, deadline); err == nil {
-		err = p.session.check(bounded, p.config.Topic)
+	used := p.session != nil
+	err = p.probe(bounded, deadline)
+	if err != nil && used && !isAnswer(err) && bounded.Err() == nil {
+		// The old connections may have died with a broker that is back long since.
+		p.discard()
+		err = p.probe(bounded, deadline)
 	}
 	if err == nil {
 		return nil
@@ -122,6 +141,13 @@ func (p *Producer) Probe(ctx context.Context) error {
 		return fmt.Errorf("probe: %w", cause)
 	}
 	return problem
+}
+
+func (p *Producer) probe(ctx context.Context, deadline *event.Deadline) error {
+	if err := p.open(ctx, deadline); err != nil {
+		return err
+	}
+	return p.session.check(ctx, p.config.Topic)
 }
 
 // hear tells the session's login what the broker thinks of it.
@@ -189,7 +215,7 @@ func (p *Producer) open(ctx context.Context, deadline *event.Deadline) error {
 	if err != nil {
 		return err
 	}
-	p.session = s
+	p.session, s.throttled = s, p.throttled // A broker's wish outlives a connection.
 	s.gate.arm(deadline)
 	if err := s.begin(ctx); err != nil {
 		return err

@@ -196,7 +196,7 @@ func TestKeylessEventsSpread(t *testing.T) {
 // also where the broker does not tell the limit.
 func TestOversizeCostsFewRequests(t *testing.T) {
 	for _, compression := range []publish.Compression{publish.LZ4, publish.Zstd, publish.None} {
-		for size, most := range map[int]int{150_000: 19, 600_000: 4} { // Less and more than all others together.
+		for size, most := range map[int]int{150_000: 20, 600_000: 5} { // Less and more than all others together.
 			t.Run(fmt.Sprint(compression, "/", size), func(t *testing.T) {
 				cluster := newCluster(t, kfake.SeedTopics(1, "narrow"), kfake.BrokerConfigs(map[string]string{"message.max.bytes": "100000"}))
 				p := newProducer(t, cluster.ListenAddrs(), to("narrow"), func(c *publish.Config) { c.Compression = compression })

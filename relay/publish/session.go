@@ -30,7 +30,7 @@ type session struct {
 	next map[target]int32
 	// topics is what the broker said of them last.
 	topics map[string]*topic
-	// throttled is until when a broker wants no requests, by its id.
+	// throttled is the producer's.
 	throttled map[int32]time.Time
 	// silent: the broker does not tell the settings of topics.
 	silent bool
@@ -57,7 +57,7 @@ func newSession(c Config, l *login, helpers *sync.WaitGroup) (*session, error) {
 	}
 	return &session{
 		config: c, login: l, gate: g, client: client, helpers: helpers,
-		topics: map[string]*topic{}, throttled: map[int32]time.Time{},
+		topics: map[string]*topic{},
 	}, nil
 }
 
