@@ -62,9 +62,8 @@
 // record itself stays charged, and can end in FAILED.
 //
 // Silence is no proof of an outage: some record may be what the broker never
-// answers. So an outage needs a second witness (I10). When another slot has
-// published since the send began, the broker is well. When entirely other events
-// have had no answer either, and nothing was published since, it is not. Else the
+// answers. So an outage needs a second witness (I10). When entirely other events
+// have had no answer either, and nothing was published since, it is one. Else the
 // broker's check decides. If the broker is well, the gate stays open and the rows
 // without an answer stay charged: they keep their claim until its end, become
 // suspects, and end alone. A lone row that has no answer, from a broker whose check

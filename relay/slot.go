@@ -53,31 +53,13 @@ func (r *Relay) publishOnce(work context.Context, p Publisher, t *tenure) publis
 		}
 	case work.Err() != nil || t.lost.Load():
 		// The relay ended it itself.
-	case hasKind(outcomes, event.Unknown) && r.brokerIsWell(work, t, begin):
+	case hasKind(outcomes, event.Unknown) && r.brokerIsWell(work, t):
 		sent.suspected = true
 		r.events.Suspected(b, err)
 	default:
 		r.broker.fail(err)
 	}
 	return sent
-}
-
-// brokerIsWell asks a second witness whether a batch without an answer has met an
-// outage (I10). Another slot that has published since says no. Other events that
-// have had no answer either say yes, unless the batch is already under suspicion
-// and alone: then they may be as bad. Else the broker's check decides, in the time
-// that the settle does not need.
-func (r *Relay) brokerIsWell(work context.Context, t *tenure, since time.Time) bool {
-	published, othersToo := r.witness.sawSilence(t.batch)
-	if published.After(since) {
-		return true
-	}
-	if othersToo && !t.suspects {
-		return false
-	}
-	ctx, cancel := context.WithDeadline(work, t.ends().Add(-minMargin))
-	defer cancel()
-	return runCheck(ctx, r.config.CheckBroker) == nil
 }
 
 func hasKind(outcomes []event.Outcome, kind event.OutcomeKind) bool {
