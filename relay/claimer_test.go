@@ -120,16 +120,44 @@ func TestHintsDoNotMakeAClaimOfEveryCommit(t *testing.T) {
 	})
 }
 
-func TestABatchThatWaitsIsGivenBackAtAStopEvenIfASlotIsFree(t *testing.T) {
+func TestAClaimUnderWayAtAStopIsAwaitedAndItsRowsGivenBack(t *testing.T) {
+	for range 10 { // A slot is free, and must never be preferred.
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(10)
+			b.store.claimTakes = time.Second
+			stop := b.start(t)
+			time.Sleep(500 * time.Millisecond)
+			stop()
+			sent, released, _, _ := b.store.snapshot()
+			require.Empty(t, sent)
+			require.Len(t, released, 10, "its rows wait for nobody")
+		})
+	}
+}
+
+func TestAfterActivityTheTableIsAskedSoonAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(10)
-		b.store.claimTakes = time.Second
+		b := newBench(0)
+		b.publisher.took = 0
+		var found, next time.Time
+		c := b.config()
+		c.Events.Claimed = func(batch event.Batch, _ time.Duration) {
+			switch {
+			case len(batch.Events) > 0:
+				found = time.Now()
+			case !found.IsZero() && next.IsZero():
+				next = time.Now()
+			}
+		}
+		b.relay = New(c)
 		stop := b.start(t)
-		time.Sleep(500 * time.Millisecond) // A claim is under way.
+		time.Sleep(10 * time.Second) // Idle: it asks ever more seldom.
+		b.store.mu.Lock()
+		b.store.ready = []string{"new"}
+		b.store.mu.Unlock()
+		time.Sleep(time.Second)
 		stop()
-		sent, released, _, _ := b.store.snapshot()
-		require.Empty(t, sent)
-		require.Len(t, released, 10, "the claim was awaited, and its rows wait for nobody")
+		require.LessOrEqual(t, next.Sub(found), 5*time.Millisecond)
 	})
 }
 

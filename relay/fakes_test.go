@@ -63,8 +63,11 @@ func next(errs *[]error) error {
 	return err
 }
 
-func (s *fakeStore) Claim(_ context.Context, ask event.Ask) (event.Batch, error) {
+func (s *fakeStore) Claim(ctx context.Context, ask event.Ask) (event.Batch, error) {
 	time.Sleep(s.claimTakes)
+	if ctx.Err() != nil {
+		return event.Batch{}, ctx.Err()
+	}
 	if s.hang != nil {
 		<-s.hang
 	}

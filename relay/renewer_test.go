@@ -126,3 +126,19 @@ func TestABatchThatWaitsForASlotOrItsSettleIsRenewedToo(t *testing.T) {
 		require.Len(t, sent, 20, "the second batch waited longer than its lease")
 	})
 }
+
+func TestAStopEndsNoRenewals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(3)
+		b.store.lease = 5 * time.Second
+		b.publisher.took = 9 * time.Second
+		c := b.config()
+		c.MaxClaim = 20 * time.Second
+		b.relay = New(c)
+		stop := b.start(t)
+		time.Sleep(time.Second)
+		stop()
+		sent, _, _, _ := b.store.snapshot()
+		require.Len(t, sent, 3, "they were sent in the grace, which is longer than the lease")
+	})
+}

@@ -73,6 +73,21 @@ func TestTheUnsentRowsOfASuspectedBatchAreGivenBack(t *testing.T) {
 	})
 }
 
+func TestABatchThatWasNeverSentIsNotSuspected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(10)
+		b.publisher.answer = func(batch event.Batch) ([]event.Outcome, error) { return allOfKind(batch, event.Unsent), errSilence }
+		suspected, paused := 0, 0
+		b.withSlots(1, watched(&suspected, &paused))
+		stop := b.start(t)
+		time.Sleep(10 * time.Second)
+		stop()
+		require.Zero(t, suspected)
+		require.Positive(t, paused)
+		require.Less(t, paused, 20, "and the gate does not flap hotly")
+	})
+}
+
 func TestAnOutageNeedsTheCheckToFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(10)
