@@ -23,8 +23,17 @@ func (db *DB) Flush(ctx context.Context, conn *pgxpool.Conn, statements *pgx.Bat
 	whole.Queue(db.localSettings())
 	whole.QueuedQueries = append(whole.QueuedQueries, statements.QueuedQueries...)
 	whole.Queue("COMMIT")
-	return conn.SendBatch(ctx, whole).Close()
+	err := conn.SendBatch(ctx, whole).Close()
+	if err != nil && conn.Conn().PgConn().TxStatus() != idle {
+		// What failed has skipped the COMMIT too. Should this fail as well, the pool
+		// ends the connection, which undoes the transaction.
+		_, _ = conn.Exec(ctx, "ROLLBACK", pgx.QueryExecModeSimpleProtocol)
+	}
+	return err
 }
+
+// idle is the server's sign for a session without a transaction.
+const idle = 'I'
 
 // localSettings sets for one transaction what setSession sets for a session.
 func (db *DB) localSettings() string {

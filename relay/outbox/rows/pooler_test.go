@@ -37,7 +37,9 @@ func (p pooled) Store(t *testing.T) outboxtest.Store {
 }
 
 func TestStoreBehindPgBouncerInTransactionMode(t *testing.T) {
-	for preset, name := range presets {
+	// One with every column, and one whose second fence is not a token.
+	for _, preset := range []string{"Relayfleet", "Lab"} {
+		name := presets[preset]
 		t.Run(preset, func(t *testing.T) {
 			outboxtest.Exercise(t, func(t *testing.T) outboxtest.Table {
 				return openPooled(t, preset, outbox.Table{Schema: "public", Name: name})
