@@ -125,9 +125,14 @@ func TestAClaimUnderWayAtAStopIsAwaitedAndItsRowsGivenBack(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(10)
 			b.store.claimTakes = time.Second
+			held := -1
+			c := b.config()
+			c.Events.Holding = func(events int, _ int64) { held = events }
+			b.relay = New(c)
 			stop := b.start(t)
 			time.Sleep(500 * time.Millisecond)
 			stop()
+			require.Zero(t, held)
 			sent, released, _, _ := b.store.snapshot()
 			require.Empty(t, sent)
 			require.Len(t, released, 10, "its rows wait for nobody")

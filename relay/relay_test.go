@@ -250,3 +250,22 @@ func TestAnIdleRelayAsksEverMoreSeldomAndAgainAtOnceAfterWork(t *testing.T) {
 		require.Greater(t, claims, 50)
 	})
 }
+
+func TestAnOutageThatIsOverIsForgottenByTheNextOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(5)
+		failures := 3
+		b.publisher.answer = func(batch event.Batch) ([]event.Outcome, error) {
+			if failures--; failures >= 0 {
+				return allOfKind(batch, event.Unsent), errors.New("away")
+			}
+			return allOfKind(batch, event.Published), nil
+		}
+		stop := b.start(t)
+		time.Sleep(10 * time.Second)
+		stop()
+		sent, _, _, _ := b.store.snapshot()
+		require.Len(t, sent, 5)
+		require.Zero(t, b.relay.broker.mu.failures, "the next one is probed at once")
+	})
+}

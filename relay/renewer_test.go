@@ -142,3 +142,16 @@ func TestAStopEndsNoRenewals(t *testing.T) {
 		require.Len(t, sent, 3, "they were sent in the grace, which is longer than the lease")
 	})
 }
+
+func TestASettleHasUntilTheEndOfTheRenewedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(3)
+		b.store.lease = 10 * time.Second
+		for range 6 { // Together more than the last look of a settle that is too late.
+			b.store.settleErr = append(b.store.settleErr, errors.New("reset"))
+		}
+		sending(t, b, 15*time.Second, nil)
+		sent, _, _, _ := b.store.snapshot()
+		require.Len(t, sent, 3)
+	})
+}
