@@ -30,6 +30,9 @@ func fieldsOf(schema apiextensionsv1.JSONSchemaProps, prefix string) []string {
 	var fields []string
 	for name, property := range schema.Properties {
 		fields = append(fields, prefix+name)
+		if property.Items != nil && name != "conditions" {
+			property = *property.Items.Schema
+		}
 		fields = append(fields, fieldsOf(property, prefix+name+".")...)
 	}
 	return fields

@@ -43,6 +43,8 @@ func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
 		return set(value, append([]string{"spec"}, path...)...)
 	}
 	uri := []string{"database", "uriFrom", "secretKeyRef"}
+	password := object("secretKeyRef", object("name", "orders", "key", "password"))
+	oauth := object("tokenEndpoint", "https://login.example.com/t", "clientID", "c", "clientSecretFrom", password)
 	for name, tc := range map[string]struct {
 		change func(map[string]any)
 		want   string
@@ -57,7 +59,7 @@ func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
 		"table injection":   {spec("outbox; drop table x", "table"), "write schema.table or table"},
 		"tableRef no name":  {both(spec(nil, "table"), spec(map[string]any{"schema": "a"}, "tableRef")), "spec.tableRef.name: Required value"},
 		"tableRef too long": {both(spec(nil, "table"), spec(map[string]any{"schema": "a", "name": long}, "tableRef")), "may not be more than 63"},
-		"no topic":          {spec(nil, "topic"), "spec.topic: Required value"},
+		"no topic":          {spec(nil, "topic"), "write topic: it is where events go"},
 		"topic with space":  {spec("orders events", "topic"), "write a Kafka topic name"},
 		"topic of dots":     {spec("..", "topic"), "write a Kafka topic name"},
 		"topic too long":    {spec(strings.Repeat("a", 250), "topic"), "may not be more than 249"},
@@ -85,27 +87,78 @@ func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
 				"configMapKeyRef": map[string]any{"name": "ca", "key": "ca.crt"},
 			}, "database", "tls", "caFrom"), "write exactly one of secretKeyRef and configMapKeyRef",
 		},
-		"no broker":               {spec(nil, "kafka"), "spec.kafka: Required value"},
-		"empty broker list":       {spec([]any{}, "kafka", "bootstrapServers"), "should have at least 1 items"},
-		"broker without port":     {spec([]any{"kafka"}, "kafka", "bootstrapServers"), "write host:port, such as kafka:9092"},
-		"broker with scheme":      {spec([]any{"kafka://kafka:9092"}, "kafka", "bootstrapServers"), "without a scheme"},
-		"broker port too high":    {spec([]any{"kafka:65536"}, "kafka", "bootstrapServers"), "write host:port"},
-		"brokers in one string":   {spec([]any{"a:9092,b:9092"}, "kafka", "bootstrapServers"), "write host:port"},
-		"no attempts":             {spec(int64(0), "retry", "maxAttempts"), "greater than or equal to 1"},
-		"back-off falls":          {spec(map[string]any{"backoffSeconds": int64(10), "maxBackoffSeconds": int64(9)}, "retry"), "must not be less than backoffSeconds"},
-		"back-off under default":  {spec(int64(4), "retry", "maxBackoffSeconds"), "backoffSeconds (5 when unset)"},
-		"negative age":            {spec(int64(-1), "retry", "maxAgeSeconds"), "greater than or equal to 0"},
-		"no relays":               {spec(int64(0), "scaling", "minReplicas"), "greater than or equal to 1"},
-		"too many relays":         {spec(int64(101), "scaling", "maxReplicas"), "less than or equal to 100"},
-		"minimum over maximum":    {spec(map[string]any{"minReplicas": int64(3), "maxReplicas": int64(2)}, "scaling"), "maxReplicas (10 when unset) must not be less"},
-		"minimum over default":    {spec(int64(11), "scaling", "minReplicas"), "maxReplicas (10 when unset) must not be less"},
-		"no target":               {spec(int64(0), "scaling", "targetBacklogAgeSeconds"), "greater than or equal to 1"},
-		"down window too short":   {spec(int64(9), "scaling", "scaleDownWindowSeconds"), "greater than or equal to 10"},
-		"up window too long":      {spec(int64(3601), "scaling", "scaleUpWindowSeconds"), "less than or equal to 3600"},
-		"negative cooldown":       {spec(int64(-1), "scaling", "cooldownSeconds"), "greater than or equal to 0"},
-		"image with a space":      {spec("a b", "image"), "write an image reference without spaces"},
-		"quantity that is none":   {spec("lots", "pod", "resources", "limits", "memory"), "spec.pod.resources.limits.memory"},
-		"field that is not there": {spec(int64(3), "replicas"), `unknown field "spec.replicas"`},
+		"no broker":                  {spec(nil, "kafka"), "spec.kafka: Required value"},
+		"empty broker list":          {spec([]any{}, "kafka", "bootstrapServers"), "should have at least 1 items"},
+		"broker without port":        {spec([]any{"kafka"}, "kafka", "bootstrapServers"), "write host:port, such as kafka:9092"},
+		"broker with scheme":         {spec([]any{"kafka://kafka:9092"}, "kafka", "bootstrapServers"), "without a scheme"},
+		"broker port too high":       {spec([]any{"kafka:65536"}, "kafka", "bootstrapServers"), "write host:port"},
+		"brokers in one string":      {spec([]any{"a:9092,b:9092"}, "kafka", "bootstrapServers"), "write host:port"},
+		"no attempts":                {spec(int64(0), "retry", "maxAttempts"), "greater than or equal to 1"},
+		"back-off falls":             {spec(map[string]any{"backoffSeconds": int64(10), "maxBackoffSeconds": int64(9)}, "retry"), "must not be less than backoffSeconds"},
+		"back-off under default":     {spec(int64(4), "retry", "maxBackoffSeconds"), "backoffSeconds (5 when unset)"},
+		"negative age":               {spec(int64(-1), "retry", "maxAgeSeconds"), "greater than or equal to 0"},
+		"no relays":                  {spec(int64(0), "scaling", "minReplicas"), "greater than or equal to 1"},
+		"too many relays":            {spec(int64(101), "scaling", "maxReplicas"), "less than or equal to 100"},
+		"minimum over maximum":       {spec(map[string]any{"minReplicas": int64(3), "maxReplicas": int64(2)}, "scaling"), "maxReplicas (10 when unset) must not be less"},
+		"minimum over default":       {spec(int64(11), "scaling", "minReplicas"), "maxReplicas (10 when unset) must not be less"},
+		"no target":                  {spec(int64(0), "scaling", "targetBacklogAgeSeconds"), "greater than or equal to 1"},
+		"down window too short":      {spec(int64(9), "scaling", "scaleDownWindowSeconds"), "greater than or equal to 10"},
+		"up window too long":         {spec(int64(3601), "scaling", "scaleUpWindowSeconds"), "less than or equal to 3600"},
+		"negative cooldown":          {spec(int64(-1), "scaling", "cooldownSeconds"), "greater than or equal to 0"},
+		"image with a space":         {spec("a b", "image"), "write an image reference without spaces"},
+		"quantity that is none":      {spec("lots", "pod", "resources", "limits", "memory"), "spec.pod.resources.limits.memory"},
+		"field that is not there":    {spec(int64(3), "replicas"), `unknown field "spec.replicas"`},
+		"topic column alone":         {both(spec(nil, "topic"), spec(object("column", "topic"), "topicFrom")), "write topic: it is where events go"},
+		"topic of two kinds":         {spec(object("column", "a", "template", "a.{b}"), "topicFrom"), "write exactly one of column and template"},
+		"topic of nothing":           {spec(object(), "topicFrom"), "write exactly one of column and template"},
+		"template without column":    {spec(object("template", "events"), "topicFrom"), "at least one column in braces"},
+		"template not closed":        {spec(object("template", "a.{b"), "topicFrom"), "at least one column in braces"},
+		"template with a space":      {spec(object("template", "a {b}"), "topicFrom"), "at least one column in braces"},
+		"claim shorter than lease":   {both(spec(int64(60), "leaseDurationSeconds"), spec(int64(59), "maxClaimSeconds")), "maxClaimSeconds must not be less"},
+		"claim shorter than unset":   {spec(int64(29), "maxClaimSeconds"), "leaseDurationSeconds (30 when unset)"},
+		"claim for days":             {spec(int64(7201), "maxClaimSeconds"), "less than or equal to 7200"},
+		"hardly any memory":          {spec(int64(1000), "maxBytesInFlight"), "greater than or equal to 1048576"},
+		"too much memory":            {spec(int64(1<<30+1), "maxBytesInFlight"), "less than or equal to 1073741824"},
+		"pooler by name":             {spec("PgBouncer", "database", "pooling"), `supported values: "Session", "Transaction"`},
+		"client certificate unused":  {both(spec("Disable", "database", "tls", "mode"), spec(object("secretRef", object("name", "c")), "database", "tls", "clientCertificateFrom")), "clientCertificateFrom is not used with mode Disable"},
+		"client certificate no name": {spec(object("secretRef", object("certificateKey", "a")), "database", "tls", "clientCertificateFrom"), "secretRef.name: Required value"},
+		"client key is a path":       {spec(object("secretRef", object("name", "c", "privateKeyKey", "../k")), "kafka", "tls", "clientCertificateFrom"), "write a key of the Secret's data"},
+		"kafka tls disabled":         {spec(object("mode", "Disable"), "kafka", "tls"), `supported values: "VerifyFull", "VerifyCA", "Require"`},
+		"kafka ca without check":     {spec(object("mode", "Require", "caFrom", object("secretKeyRef", object("name", "ca", "key", "ca.crt"))), "kafka", "tls"), "caFrom is not used with mode Require"},
+		"mechanism unknown":          {spec(object("type", "GSSAPI"), "kafka", "authentication"), `supported values: "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"`},
+		"password in plain text":     {spec(object("type", "PLAIN", "username", "u", "passwordFrom", password), "kafka", "authentication"), "write tls too"},
+		"scram without user":         {spec(object("type", "SCRAM-SHA-512", "passwordFrom", password), "kafka", "authentication"), "write exactly one of username and usernameFrom"},
+		"scram with two users":       {spec(object("type", "SCRAM-SHA-512", "username", "u", "usernameFrom", password, "passwordFrom", password), "kafka", "authentication"), "write exactly one of username and usernameFrom"},
+		"scram without password":     {spec(object("type", "SCRAM-SHA-512", "username", "u"), "kafka", "authentication"), "write passwordFrom"},
+		"scram with oauth":           {spec(object("type", "SCRAM-SHA-512", "username", "u", "passwordFrom", password, "oauth", oauth), "kafka", "authentication"), "write oauth with type OAUTHBEARER"},
+		"oauth without oauth":        {both(spec(object(), "kafka", "tls"), spec(object("type", "OAUTHBEARER"), "kafka", "authentication")), "write oauth with type OAUTHBEARER"},
+		"oauth with a user":          {both(spec(object(), "kafka", "tls"), spec(object("type", "OAUTHBEARER", "username", "u", "oauth", oauth), "kafka", "authentication")), "write oauth alone"},
+		"oauth without tls":          {spec(object("type", "OAUTHBEARER", "oauth", oauth), "kafka", "authentication"), "write tls too"},
+		"token over plain http":      {both(spec(object(), "kafka", "tls"), spec(object("type", "OAUTHBEARER", "oauth", object("tokenEndpoint", "http://login.example.com/t", "clientID", "c", "clientSecretFrom", password)), "kafka", "authentication")), "write an https address"},
+		"token with a user":          {both(spec(object(), "kafka", "tls"), spec(object("type", "OAUTHBEARER", "oauth", object("tokenEndpoint", "https://me:secret@login.example.com/t", "clientID", "c", "clientSecretFrom", password)), "kafka", "authentication")), "write an https address"},
+		"compression unknown":        {spec("gzip", "kafka", "compression"), `supported values: "LZ4", "Zstd", "None"`},
+		"preset unknown":             {spec("Oracle", "mapping", "preset"), `supported values: "Relayfleet", "Lab", "StatusCodes", "Token", "Debezium"`},
+		"no id column":               {spec(object("id", ""), "mapping", "columns"), "mapping.columns.id in body should be at least 1 chars long"},
+		"column too long":            {spec(object("key", long), "mapping", "columns"), "may not be more than 63"},
+		"no fence":                   {spec(object("generation", "", "claimToken", ""), "mapping", "columns"), "map generation or claimToken"},
+		"no ready status":            {spec(object("ready", ""), "mapping", "statuses"), "mapping.statuses.ready in body should be at least 1 chars long"},
+		"column unknown":             {spec(object("topik", "t"), "mapping", "columns"), `unknown field "spec.mapping.columns.topik"`},
+		"header twice":               {spec([]any{object("name", "a", "column", "b"), object("name", "a", "column", "c")}, "mapping", "headers"), "Duplicate value"},
+		"header of nothing":          {spec([]any{object("name", "a")}, "mapping", "headers"), "column: Required value"},
+		"order unknown":              {spec("Global", "ordering", "mode"), `supported values: "None", "Key"`},
+		"onFailed without order":     {spec(object("onFailed", "Skip"), "ordering"), "onFailed is only for mode Key"},
+		"order and priority":         {both(spec(object("mode", "Key"), "ordering"), spec(object("enabled", true), "priority")), "priority contradicts ordering mode Key"},
+		"order without a sequence":   {both(spec(object("mode", "Key"), "ordering"), spec("Token", "mapping", "preset")), "map mapping.columns.sequence"},
+		"share without priority":     {spec(object("oldestPercent", int64(10)), "priority"), "oldestPercent is only for enabled: true"},
+		"share of everything":        {spec(object("enabled", true, "oldestPercent", int64(51)), "priority"), "less than or equal to 50"},
+		"window without delete":      {spec(object("sentSeconds", int64(3600)), "retention"), "only for policy Delete"},
+		"window too short":           {spec(object("policy", "Delete", "sentSeconds", int64(59)), "retention"), "greater than or equal to 60"},
+		"delete what failed":         {spec(object("policy", "Delete", "statuses", []any{"FAILED"}), "retention"), "must name only what is done"},
+		"delete codes unconsumed":    {both(spec("StatusCodes", "mapping", "preset"), spec(object("policy", "Delete"), "retention")), "write retention.statuses"},
+		"delete codes that wait":     {both(spec("StatusCodes", "mapping", "preset"), spec(object("policy", "Delete", "statuses", []any{"0"}), "retention")), "must name only what is done"},
+		"notify without channel":     {spec(object("mode", "Notify"), "wakeUp"), "mode Notify and channel belong together"},
+		"channel without notify":     {spec(object("channel", "c"), "wakeUp"), "mode Notify and channel belong together"},
+		"notify through a pooler":    {both(spec("Transaction", "database", "pooling"), spec(object("mode", "Notify", "channel", "c"), "wakeUp")), "such a pooler passes no notifications on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,6 +168,15 @@ func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
+}
+
+// object is a map of names and values in turn.
+func object(fields ...any) map[string]any {
+	o := map[string]any{}
+	for i := 0; i < len(fields); i += 2 {
+		o[fields[i].(string)] = fields[i+1]
+	}
+	return o
 }
 
 func unstructuredOf(t *testing.T, o *v1alpha1.OutboxRelay) *unstructured.Unstructured {

@@ -56,6 +56,13 @@ type OutboxRelayList struct {
 // OutboxRelaySpec is what the user wants.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.table) != has(self.tableRef)",message="write exactly one of table (\"schema.table\" in lower case) and tableRef (schema and name as PostgreSQL has them)"
+// +kubebuilder:validation:XValidation:rule="has(self.topic) || (has(self.topicFrom) && has(self.topicFrom.template)) || (has(self.mapping) && has(self.mapping.preset) && self.mapping.preset == 'Debezium' && !has(self.topicFrom))",message="write topic: it is where events go that name no topic of their own (only topicFrom.template, or preset Debezium, can do without)"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxClaimSeconds) || self.maxClaimSeconds >= (has(self.leaseDurationSeconds) ? self.leaseDurationSeconds : 30)",message="maxClaimSeconds must not be less than leaseDurationSeconds (30 when unset)"
+// +kubebuilder:validation:XValidation:rule="!(has(self.ordering) && has(self.ordering.mode) && self.ordering.mode == 'Key' && has(self.priority) && has(self.priority.enabled) && self.priority.enabled)",message="priority contradicts ordering mode Key, because an urgent event would overtake earlier ones of its key: write one of them"
+// +kubebuilder:validation:XValidation:rule="!(has(self.ordering) && has(self.ordering.mode) && self.ordering.mode == 'Key' && has(self.mapping) && has(self.mapping.preset) && self.mapping.preset == 'Token') || (has(self.mapping.columns) && has(self.mapping.columns.sequence) && self.mapping.columns.sequence != ”)",message="ordering mode Key needs a number that rises with every insert: map mapping.columns.sequence"
+// +kubebuilder:validation:XValidation:rule="!(has(self.wakeUp) && has(self.wakeUp.mode) && self.wakeUp.mode == 'Notify' && has(self.database.pooling) && self.database.pooling == 'Transaction')",message="wakeUp mode Notify contradicts database.pooling Transaction: such a pooler passes no notifications on; write mode Poll"
+// +kubebuilder:validation:XValidation:rule="!(has(self.retention) && has(self.retention.policy) && self.retention.policy == 'Delete' && has(self.mapping) && has(self.mapping.preset) && self.mapping.preset == 'StatusCodes') || has(self.retention.statuses)",message="write retention.statuses: with preset StatusCodes what is SENT (2) is not consumed yet; [\"4\"] deletes what is"
+// +kubebuilder:validation:XValidation:rule="!has(self.retention) || !has(self.retention.statuses) || self.retention.statuses.all(s, !(s in ['READY', 'INPROGRESS', 'FAILED', 'PENDING']) && !(s in ['0', '1', '3'] && has(self.mapping) && has(self.mapping.preset) && self.mapping.preset == 'StatusCodes'))",message="retention.statuses must name only what is done: rows that wait, are claimed or have FAILED are never deleted"
 type OutboxRelaySpec struct {
 	// table is the outbox: "schema.table", or "table" in schema public. Lower
 	// case; a name with other characters goes into tableRef. A change rolls
@@ -71,13 +78,19 @@ type OutboxRelaySpec struct {
 	// +optional
 	TableRef *TableReference `json:"tableRef,omitempty"`
 
-	// topic is where events go whose row names no topic of its own. A change
-	// rolls the relays.
+	// topic is where events go whose row names no topic of its own. It may be
+	// left out only where topicFrom.template or the preset names one for every
+	// row. A change rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=249
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9._-]+$') && self != '.' && self != '..'",message="write a Kafka topic name: letters, digits, '.', '_' and '-', and not just dots"
-	// +required
+	// +optional
 	Topic string `json:"topic,omitempty"`
+
+	// topicFrom is where a row's own topic is. Unset: the mapping's column. A
+	// change rolls the relays.
+	// +optional
+	TopicFrom *TopicFrom `json:"topicFrom,omitempty"`
 
 	// leaseDurationSeconds is how long a claim holds: a row whose relay died is
 	// published by another one after it. Unset: 30. A change rolls the relays.
@@ -93,6 +106,22 @@ type OutboxRelaySpec struct {
 	// +optional
 	BatchSize int32 `json:"batchSize,omitempty"`
 
+	// maxClaimSeconds is how long a claim is renewed at most while its sends go
+	// on; then they are cut and the claim runs out. Unset: four leases. A change
+	// rolls the relays.
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=7200
+	// +optional
+	MaxClaimSeconds int32 `json:"maxClaimSeconds,omitempty"`
+
+	// maxBytesInFlight bounds the payloads that a relay holds; a row that is
+	// larger by itself is held alone. The relay's memory has to be a multiple of
+	// it. Unset: 33554432. A change rolls the relays.
+	// +kubebuilder:validation:Minimum=1048576
+	// +kubebuilder:validation:Maximum=1073741824
+	// +optional
+	MaxBytesInFlight int64 `json:"maxBytesInFlight,omitempty"`
+
 	// database says how to reach the outbox.
 	// +required
 	Database Database `json:"database,omitzero"`
@@ -100,6 +129,27 @@ type OutboxRelaySpec struct {
 	// kafka says how to reach the broker.
 	// +required
 	Kafka Kafka `json:"kafka,omitzero"`
+
+	// mapping says which columns and values of the table mean what. Unset: preset
+	// Relayfleet.
+	// +optional
+	Mapping Mapping `json:"mapping,omitzero"`
+
+	// ordering says in which order events are published. Unset: any.
+	// +optional
+	Ordering Ordering `json:"ordering,omitzero"`
+
+	// priority lets events with a higher priority go first. Unset: they do not.
+	// +optional
+	Priority Priority `json:"priority,omitzero"`
+
+	// retention says what becomes of published rows. Unset: they stay.
+	// +optional
+	Retention Retention `json:"retention,omitzero"`
+
+	// wakeUp says how relays learn of new rows. Unset: by asking.
+	// +optional
+	WakeUp WakeUp `json:"wakeUp,omitzero"`
 
 	// retry says what happens to an event that the broker refuses. Unset: the
 	// defaults of its fields.
@@ -150,6 +200,12 @@ type Database struct {
 	// certificates of the image.
 	// +optional
 	TLS DatabaseTLS `json:"tls,omitzero"`
+
+	// pooling is Session, or Transaction where a pooler stands in between that
+	// gives each transaction any session. Unset: Session. A change rolls the
+	// relays.
+	// +optional
+	Pooling Pooling `json:"pooling,omitempty"`
 }
 
 // TLSMode says how much the server must prove, in PostgreSQL's words.
@@ -171,6 +227,7 @@ const (
 // DatabaseTLS says what the server must prove.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.caFrom) || !has(self.mode) || self.mode in ['VerifyFull', 'VerifyCA']",message="caFrom is not used with mode Require or Disable: write mode VerifyFull or VerifyCA, or leave caFrom out"
+// +kubebuilder:validation:XValidation:rule="!has(self.clientCertificateFrom) || !has(self.mode) || self.mode != 'Disable'",message="clientCertificateFrom is not used with mode Disable: write another mode, or leave it out"
 type DatabaseTLS struct {
 	// mode is VerifyFull (certificate and host name), VerifyCA (certificate
 	// only), Require (encrypted, nothing checked) or Disable (not encrypted).
@@ -183,6 +240,10 @@ type DatabaseTLS struct {
 	// those of the image.
 	// +optional
 	CAFrom *CertificateSource `json:"caFrom,omitempty"`
+
+	// clientCertificateFrom is what the relays show the server. Unset: nothing.
+	// +optional
+	ClientCertificateFrom *ClientCertificateSource `json:"clientCertificateFrom,omitempty"`
 }
 
 // SecretSource is a value in a Secret of the same namespace.
@@ -224,6 +285,8 @@ type KeyReference struct {
 }
 
 // Kafka says how to reach the broker.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.authentication) || has(self.tls) || self.authentication.type in ['SCRAM-SHA-256', 'SCRAM-SHA-512']",message="PLAIN and OAUTHBEARER would send their secret readable for everybody on the way: write tls too ({} is enough where the image trusts the brokers)"
 type Kafka struct {
 	// bootstrapServers are brokers as host:port, any of which lists all others.
 	// A change rolls the relays.
@@ -235,6 +298,21 @@ type Kafka struct {
 	// +listType=atomic
 	// +required
 	BootstrapServers []string `json:"bootstrapServers,omitempty"`
+
+	// tls is what the brokers must prove; {} is VerifyFull with the trusted
+	// certificates of the image. Unset: not encrypted.
+	// +optional
+	TLS *KafkaTLS `json:"tls,omitempty"`
+
+	// authentication is how the relays log in. Unset: not at all.
+	// +optional
+	Authentication *KafkaAuthentication `json:"authentication,omitempty"`
+
+	// compression is how batches are compressed. Unset: LZ4. A change rolls the
+	// relays.
+	// +kubebuilder:validation:Enum=LZ4;Zstd;None
+	// +optional
+	Compression string `json:"compression,omitempty"`
 }
 
 // Retry says what happens to an event that the broker refuses. An outage of

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"maps"
 	"strconv"
 
@@ -19,7 +20,10 @@ import (
 const (
 	settingsVolume = "settings"
 	databaseVolume = "database"
+	kafkaVolume    = "kafka"
 	reportPortName = "report"
+
+	metricsPortName = "metrics"
 
 	// drainSeconds is what a relay gets after its last send has ended, to record
 	// what became of it.
@@ -76,16 +80,35 @@ func pod(relay *v1alpha1.OutboxRelay, fleet Fleet) *applycorev1.PodSpecApplyConf
 		WithServiceAccountName(Name(relay)).
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
-		WithTerminationGracePeriodSeconds(int64(relay.Spec.EffectiveLeaseDurationSeconds())+drainSeconds).
+		WithTerminationGracePeriodSeconds(int64(relay.Spec.EffectiveLeaseDurationSeconds()) + drainSeconds).
 		WithSecurityContext(applycorev1.PodSecurityContext().
 			WithRunAsNonRoot(true).
 			WithSeccompProfile(applycorev1.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
 		WithContainers(container(relay, fleet)).
-		WithVolumes(
-			applycorev1.Volume().WithName(settingsVolume).WithConfigMap(
-				applycorev1.ConfigMapVolumeSource().WithName(fleet.Settings)),
-			applycorev1.Volume().WithName(databaseVolume).WithProjected(databaseFiles(relay.Spec.Database)),
-		)
+		WithVolumes(volumes(relay, fleet)...)
+}
+
+func volumes(relay *v1alpha1.OutboxRelay, fleet Fleet) []*applycorev1.VolumeApplyConfiguration {
+	all := []*applycorev1.VolumeApplyConfiguration{
+		applycorev1.Volume().WithName(settingsVolume).WithConfigMap(
+			applycorev1.ConfigMapVolumeSource().WithName(fleet.Settings)),
+		applycorev1.Volume().WithName(databaseVolume).WithProjected(databaseFiles(relay.Spec.Database)),
+	}
+	if files := kafkaFiles(relay.Spec.Kafka); len(files.Sources) > 0 {
+		all = append(all, applycorev1.Volume().WithName(kafkaVolume).WithProjected(files))
+	}
+	return all
+}
+
+func mounts(relay *v1alpha1.OutboxRelay) []*applycorev1.VolumeMountApplyConfiguration {
+	mount := func(name, directory string) *applycorev1.VolumeMountApplyConfiguration {
+		return applycorev1.VolumeMount().WithName(name).WithMountPath(directory).WithReadOnly(true)
+	}
+	all := []*applycorev1.VolumeMountApplyConfiguration{mount(settingsVolume, settingsDirectory), mount(databaseVolume, databaseDirectory)}
+	if len(kafkaFiles(relay.Spec.Kafka).Sources) > 0 {
+		all = append(all, mount(kafkaVolume, kafkaDirectory))
+	}
+	return all
 }
 
 func container(relay *v1alpha1.OutboxRelay, fleet Fleet) *applycorev1.ContainerApplyConfiguration {
@@ -95,8 +118,11 @@ func container(relay *v1alpha1.OutboxRelay, fleet Fleet) *applycorev1.ContainerA
 		WithImage(fleet.Image).
 		WithArgs(arguments(relay)...).
 		WithEnv(environment(limits)...).
-		WithPorts(applycorev1.ContainerPort().
-			WithName(reportPortName).WithContainerPort(ReportPort).WithProtocol(corev1.ProtocolTCP)).
+		WithPorts(
+			applycorev1.ContainerPort().
+				WithName(reportPortName).WithContainerPort(ReportPort).WithProtocol(corev1.ProtocolTCP),
+			applycorev1.ContainerPort().
+				WithName(metricsPortName).WithContainerPort(MetricsPort).WithProtocol(corev1.ProtocolTCP)).
 		WithResources(applycorev1.ResourceRequirements().WithRequests(requests).WithLimits(limits)).
 		WithSecurityContext(applycorev1.SecurityContext().
 			WithAllowPrivilegeEscalation(false).
@@ -104,10 +130,7 @@ func container(relay *v1alpha1.OutboxRelay, fleet Fleet) *applycorev1.ContainerA
 			WithCapabilities(applycorev1.Capabilities().WithDrop("ALL"))).
 		WithLivenessProbe(probe("/livez").WithPeriodSeconds(10).WithFailureThreshold(3)).
 		WithReadinessProbe(probe("/readyz").WithPeriodSeconds(2).WithFailureThreshold(3)).
-		WithVolumeMounts(
-			applycorev1.VolumeMount().WithName(settingsVolume).WithMountPath(settingsDirectory).WithReadOnly(true),
-			applycorev1.VolumeMount().WithName(databaseVolume).WithMountPath(databaseDirectory).WithReadOnly(true),
-		)
+		WithVolumeMounts(mounts(relay)...)
 }
 
 // arguments give sends as long after SIGTERM as they could take without it: to
@@ -148,18 +171,70 @@ func probe(path string) *applycorev1.ProbeApplyConfiguration {
 // nothing else of a Secret is mounted; and the whole directory is one volume,
 // because only that follows a change.
 func databaseFiles(database v1alpha1.Database) *applycorev1.ProjectedVolumeSourceApplyConfiguration {
-	files := applycorev1.ProjectedVolumeSource().WithSources(secretFile(database.URIFrom.SecretKeyRef, uriFile))
-	ca := database.TLS.CAFrom
-	switch {
-	case ca == nil:
-	case ca.SecretKeyRef != nil:
-		files.WithSources(secretFile(*ca.SecretKeyRef, caFile))
-	case ca.ConfigMapKeyRef != nil:
-		files.WithSources(applycorev1.VolumeProjection().WithConfigMap(applycorev1.ConfigMapProjection().
-			WithName(ca.ConfigMapKeyRef.Name).WithOptional(true).
-			WithItems(applycorev1.KeyToPath().WithKey(ca.ConfigMapKeyRef.Key).WithPath(caFile))))
+	return files(
+		secretFile(database.URIFrom.SecretKeyRef, uriFile),
+		certificates(database.TLS.CAFrom, caFile),
+		clientCertificate(database.TLS.ClientCertificateFrom),
+	)
+}
+
+// kafkaFiles are those of the broker, in the same way; there may be none.
+func kafkaFiles(kafka v1alpha1.Kafka) *applycorev1.ProjectedVolumeSourceApplyConfiguration {
+	var all []*applycorev1.VolumeProjectionApplyConfiguration
+	if t := kafka.TLS; t != nil {
+		all = append(all, certificates(t.CAFrom, caFile), clientCertificate(t.ClientCertificateFrom))
 	}
-	return files
+	if a := kafka.Authentication; a != nil {
+		all = append(all, value(a.UsernameFrom, usernameFile), value(a.PasswordFrom, passwordFile))
+		if a.OAuth != nil {
+			all = append(all, value(&a.OAuth.ClientSecretFrom, clientSecretFile), certificates(a.OAuth.CAFrom, tokenCAFile))
+		}
+	}
+	return files(all...)
+}
+
+// files are the sources that there are.
+func files(sources ...*applycorev1.VolumeProjectionApplyConfiguration) *applycorev1.ProjectedVolumeSourceApplyConfiguration {
+	volume := applycorev1.ProjectedVolumeSource()
+	for _, source := range sources {
+		if source != nil {
+			volume.WithSources(source)
+		}
+	}
+	return volume
+}
+
+func value(source *v1alpha1.SecretSource, path string) *applycorev1.VolumeProjectionApplyConfiguration {
+	if source == nil {
+		return nil
+	}
+	return secretFile(source.SecretKeyRef, path)
+}
+
+func certificates(source *v1alpha1.CertificateSource, path string) *applycorev1.VolumeProjectionApplyConfiguration {
+	switch {
+	case source == nil:
+		return nil
+	case source.SecretKeyRef != nil:
+		return secretFile(*source.SecretKeyRef, path)
+	case source.ConfigMapKeyRef != nil:
+		return applycorev1.VolumeProjection().WithConfigMap(applycorev1.ConfigMapProjection().
+			WithName(source.ConfigMapKeyRef.Name).WithOptional(true).
+			WithItems(applycorev1.KeyToPath().WithKey(source.ConfigMapKeyRef.Key).WithPath(path)))
+	}
+	return nil
+}
+
+func clientCertificate(source *v1alpha1.ClientCertificateSource) *applycorev1.VolumeProjectionApplyConfiguration {
+	if source == nil {
+		return nil
+	}
+	ref := source.SecretRef
+	return applycorev1.VolumeProjection().WithSecret(applycorev1.SecretProjection().
+		WithName(ref.Name).WithOptional(true).
+		WithItems(
+			applycorev1.KeyToPath().WithKey(cmp.Or(ref.CertificateKey, corev1.TLSCertKey)).WithPath(certificateFile),
+			applycorev1.KeyToPath().WithKey(cmp.Or(ref.PrivateKeyKey, corev1.TLSPrivateKeyKey)).WithPath(privateKeyFile)))
 }
 
 func secretFile(ref v1alpha1.KeyReference, path string) *applycorev1.VolumeProjectionApplyConfiguration {

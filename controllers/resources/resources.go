@@ -32,6 +32,8 @@ const (
 
 	// ReportPort is where a relay serves its report and its probes.
 	ReportPort = 8080
+	// MetricsPort is where a relay serves its metrics.
+	MetricsPort = 9090
 	// ContainerName is the relay's container in its pod.
 	ContainerName = "relay"
 )

@@ -66,15 +66,62 @@ func TestChildrenAreAsInTheGoldenFiles(t *testing.T) {
 				ConfigMapKeyRef: &v1alpha1.KeyReference{Name: "ca-bundle", Key: "root.pem"},
 			}
 		},
+		"scram": func(r *v1alpha1.OutboxRelay) {
+			r.Spec.Kafka.TLS = &v1alpha1.KafkaTLS{CAFrom: secretCertificate("shop-cluster-ca-cert", "ca.crt")}
+			r.Spec.Kafka.Authentication = &v1alpha1.KafkaAuthentication{
+				Type: "SCRAM-SHA-512", Username: "orders", PasswordFrom: secretValue("orders", "password"),
+			}
+		},
+		"mutual-tls": func(r *v1alpha1.OutboxRelay) {
+			r.Spec.Database.TLS.ClientCertificateFrom = clientCertificateIn("orders-db", "", "")
+			r.Spec.Database.Pooling = v1alpha1.PoolingTransaction
+			r.Spec.Kafka.TLS = &v1alpha1.KafkaTLS{ClientCertificateFrom: clientCertificateIn("orders", "user.crt", "user.key")}
+		},
+		"oauth": func(r *v1alpha1.OutboxRelay) {
+			r.Spec.Kafka.TLS = &v1alpha1.KafkaTLS{Mode: "VerifyCA"}
+			r.Spec.Kafka.Compression = "Zstd"
+			r.Spec.Kafka.Authentication = &v1alpha1.KafkaAuthentication{Type: "OAUTHBEARER", OAuth: &v1alpha1.OAuth{
+				TokenEndpoint: "https://login.example.com/token", ClientID: "orders", ClientSecretFrom: *secretValue("orders", "secret"),
+				Scope: "kafka", Audience: "brokers", CAFrom: secretCertificate("login-ca", "ca.crt"),
+			}}
+		},
+		"preset": func(r *v1alpha1.OutboxRelay) {
+			r.Spec.Topic = ""
+			r.Spec.TopicFrom = &v1alpha1.TopicFrom{Template: "events.{kind}"}
+			r.Spec.MaxClaimSeconds, r.Spec.MaxBytesInFlight = 90, 8<<20
+			r.Spec.Mapping = v1alpha1.Mapping{
+				Preset: v1alpha1.PresetStatusCodes, Columns: v1alpha1.Columns{Key: new("tenant"), ClaimToken: new("")},
+				Statuses: v1alpha1.Statuses{Failed: new("9")}, Headers: []v1alpha1.HeaderColumn{{Name: "tenant", Column: "tenant"}},
+			}
+			r.Spec.Ordering = v1alpha1.Ordering{Mode: "Key", OnFailed: "Skip"}
+			r.Spec.Retention = v1alpha1.Retention{Policy: "Delete", SentSeconds: 3600, Statuses: []string{"4"}}
+			r.Spec.WakeUp = v1alpha1.WakeUp{Mode: "Notify", Channel: "orders"}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := relay(change)
 			s, err := RenderSettings(r)
 			require.NoError(t, err)
+			_, err = settings.Parse(s.Content)
+			require.NoError(t, err, "the relay has to read what is written for it")
 			fleet := Fleet{Replicas: 3, Image: "registry.example.com/relayfleet:v1", Settings: s.Name}
 			golden(t, name, ServiceAccount(r), ConfigMap(r, s), Deployment(r, fleet))
 		})
+	}
+}
+
+func secretCertificate(name, key string) *v1alpha1.CertificateSource {
+	return &v1alpha1.CertificateSource{SecretKeyRef: &v1alpha1.KeyReference{Name: name, Key: key}}
+}
+
+func secretValue(name, key string) *v1alpha1.SecretSource {
+	return &v1alpha1.SecretSource{SecretKeyRef: v1alpha1.KeyReference{Name: name, Key: key}}
+}
+
+func clientCertificateIn(name, certificate, key string) *v1alpha1.ClientCertificateSource {
+	return &v1alpha1.ClientCertificateSource{
+		SecretRef: v1alpha1.ClientCertificateReference{Name: name, CertificateKey: certificate, PrivateKeyKey: key},
 	}
 }
 

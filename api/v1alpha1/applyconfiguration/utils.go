@@ -20,16 +20,34 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.BacklogStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CertificateSource"):
 		return &apiv1alpha1.CertificateSourceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ClientCertificateReference"):
+		return &apiv1alpha1.ClientCertificateReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ClientCertificateSource"):
+		return &apiv1alpha1.ClientCertificateSourceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Columns"):
+		return &apiv1alpha1.ColumnsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Database"):
 		return &apiv1alpha1.DatabaseApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DatabaseTLS"):
 		return &apiv1alpha1.DatabaseTLSApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EffectiveScaling"):
 		return &apiv1alpha1.EffectiveScalingApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("HeaderColumn"):
+		return &apiv1alpha1.HeaderColumnApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Kafka"):
 		return &apiv1alpha1.KafkaApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("KafkaAuthentication"):
+		return &apiv1alpha1.KafkaAuthenticationApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("KafkaTLS"):
+		return &apiv1alpha1.KafkaTLSApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("KeyReference"):
 		return &apiv1alpha1.KeyReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Mapping"):
+		return &apiv1alpha1.MappingApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("OAuth"):
+		return &apiv1alpha1.OAuthApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Ordering"):
+		return &apiv1alpha1.OrderingApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("OutboxRelay"):
 		return &apiv1alpha1.OutboxRelayApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("OutboxRelaySpec"):
@@ -38,8 +56,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.OutboxRelayStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodOverrides"):
 		return &apiv1alpha1.PodOverridesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Priority"):
+		return &apiv1alpha1.PriorityApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Resources"):
 		return &apiv1alpha1.ResourcesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Retention"):
+		return &apiv1alpha1.RetentionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Retry"):
 		return &apiv1alpha1.RetryApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Scaling"):
@@ -48,8 +70,14 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ScalingStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SecretSource"):
 		return &apiv1alpha1.SecretSourceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Statuses"):
+		return &apiv1alpha1.StatusesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TableReference"):
 		return &apiv1alpha1.TableReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TopicFrom"):
+		return &apiv1alpha1.TopicFromApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WakeUp"):
+		return &apiv1alpha1.WakeUpApplyConfiguration{}
 
 	}
 	return nil

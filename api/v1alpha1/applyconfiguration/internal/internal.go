@@ -68,9 +68,93 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: secretKeyRef
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.KeyReference
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.ClientCertificateReference
+  map:
+    fields:
+    - name: certificateKey
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+    - name: privateKeyKey
+      type:
+        scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.ClientCertificateSource
+  map:
+    fields:
+    - name: secretRef
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.ClientCertificateReference
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Columns
+  map:
+    fields:
+    - name: attempts
+      type:
+        scalar: string
+    - name: claimToken
+      type:
+        scalar: string
+    - name: contentType
+      type:
+        scalar: string
+    - name: createdAt
+      type:
+        scalar: string
+    - name: eventID
+      type:
+        scalar: string
+    - name: failedAt
+      type:
+        scalar: string
+    - name: generation
+      type:
+        scalar: string
+    - name: headers
+      type:
+        scalar: string
+    - name: id
+      type:
+        scalar: string
+    - name: key
+      type:
+        scalar: string
+    - name: lastError
+      type:
+        scalar: string
+    - name: leaseUntil
+      type:
+        scalar: string
+    - name: nextAttemptAt
+      type:
+        scalar: string
+    - name: partitionKey
+      type:
+        scalar: string
+    - name: payload
+      type:
+        scalar: string
+    - name: priority
+      type:
+        scalar: string
+    - name: sentAt
+      type:
+        scalar: string
+    - name: sequence
+      type:
+        scalar: string
+    - name: status
+      type:
+        scalar: string
+    - name: topic
+      type:
+        scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Database
   map:
     fields:
+    - name: pooling
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Pooling
     - name: tls
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.DatabaseTLS
@@ -83,6 +167,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: caFrom
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.CertificateSource
+    - name: clientCertificateFrom
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.ClientCertificateSource
     - name: mode
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.TLSMode
@@ -107,15 +194,63 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: targetBacklogAgeSeconds
       type:
         scalar: numeric
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.HeaderColumn
+  map:
+    fields:
+    - name: column
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Kafka
   map:
     fields:
+    - name: authentication
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.KafkaAuthentication
     - name: bootstrapServers
       type:
         list:
           elementType:
             scalar: string
           elementRelationship: atomic
+    - name: compression
+      type:
+        scalar: string
+    - name: tls
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.KafkaTLS
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.KafkaAuthentication
+  map:
+    fields:
+    - name: oauth
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.OAuth
+    - name: passwordFrom
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.SecretSource
+    - name: type
+      type:
+        scalar: string
+    - name: username
+      type:
+        scalar: string
+    - name: usernameFrom
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.SecretSource
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.KafkaTLS
+  map:
+    fields:
+    - name: caFrom
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.CertificateSource
+    - name: clientCertificateFrom
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.ClientCertificateSource
+    - name: mode
+      type:
+        scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.KeyReference
   map:
     fields:
@@ -123,6 +258,56 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
     - name: name
+      type:
+        scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Mapping
+  map:
+    fields:
+    - name: columns
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Columns
+    - name: headers
+      type:
+        list:
+          elementType:
+            namedType: com.github.relayfleet.relayfleet.api.v1alpha1.HeaderColumn
+          elementRelationship: associative
+          keys:
+          - name
+    - name: preset
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Preset
+    - name: statuses
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Statuses
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.OAuth
+  map:
+    fields:
+    - name: audience
+      type:
+        scalar: string
+    - name: caFrom
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.CertificateSource
+    - name: clientID
+      type:
+        scalar: string
+    - name: clientSecretFrom
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.SecretSource
+    - name: scope
+      type:
+        scalar: string
+    - name: tokenEndpoint
+      type:
+        scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Ordering
+  map:
+    fields:
+    - name: mode
+      type:
+        scalar: string
+    - name: onFailed
       type:
         scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.OutboxRelay
@@ -163,9 +348,27 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: leaseDurationSeconds
       type:
         scalar: numeric
+    - name: mapping
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Mapping
+    - name: maxBytesInFlight
+      type:
+        scalar: numeric
+    - name: maxClaimSeconds
+      type:
+        scalar: numeric
+    - name: ordering
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Ordering
     - name: pod
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.PodOverrides
+    - name: priority
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Priority
+    - name: retention
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Retention
     - name: retry
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Retry
@@ -181,6 +384,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: topic
       type:
         scalar: string
+    - name: topicFrom
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.TopicFrom
+    - name: wakeUp
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.WakeUp
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.OutboxRelayStatus
   map:
     fields:
@@ -219,6 +428,19 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: resources
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Resources
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Pooling
+  scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Preset
+  scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Priority
+  map:
+    fields:
+    - name: enabled
+      type:
+        scalar: boolean
+    - name: oldestPercent
+      type:
+        scalar: numeric
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Resources
   map:
     fields:
@@ -228,6 +450,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: requests
       type:
         namedType: io.k8s.api.core.v1.ResourceList
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Retention
+  map:
+    fields:
+    - name: policy
+      type:
+        scalar: string
+    - name: sentSeconds
+      type:
+        scalar: numeric
+    - name: statuses
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Retry
   map:
     fields:
@@ -294,6 +531,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: secretKeyRef
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.KeyReference
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Statuses
+  map:
+    fields:
+    - name: failed
+      type:
+        scalar: string
+    - name: inProgress
+      type:
+        scalar: string
+    - name: ready
+      type:
+        scalar: string
+    - name: sent
+      type:
+        scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.TLSMode
   scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.TableReference
@@ -303,6 +555,24 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
     - name: schema
+      type:
+        scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.TopicFrom
+  map:
+    fields:
+    - name: column
+      type:
+        scalar: string
+    - name: template
+      type:
+        scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.WakeUp
+  map:
+    fields:
+    - name: channel
+      type:
+        scalar: string
+    - name: mode
       type:
         scalar: string
 - name: io.k8s.api.core.v1.ResourceList

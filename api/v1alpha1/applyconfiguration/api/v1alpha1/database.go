@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	apiv1alpha1 "github.com/relayfleet/relayfleet/api/v1alpha1"
+)
+
 // DatabaseApplyConfiguration represents a declarative configuration of the Database type for use
 // with apply.
 //
@@ -13,6 +17,10 @@ type DatabaseApplyConfiguration struct {
 	// tls says what the server must prove. Unset: VerifyFull with the trusted
 	// certificates of the image.
 	TLS *DatabaseTLSApplyConfiguration `json:"tls,omitempty"`
+	// pooling is Session, or Transaction where a pooler stands in between that
+	// gives each transaction any session. Unset: Session. A change rolls the
+	// relays.
+	Pooling *apiv1alpha1.Pooling `json:"pooling,omitempty"`
 }
 
 // DatabaseApplyConfiguration constructs a declarative configuration of the Database type for use with
@@ -34,5 +42,13 @@ func (b *DatabaseApplyConfiguration) WithURIFrom(value *SecretSourceApplyConfigu
 // If called multiple times, the TLS field is set to the value of the last call.
 func (b *DatabaseApplyConfiguration) WithTLS(value *DatabaseTLSApplyConfiguration) *DatabaseApplyConfiguration {
 	b.TLS = value
+	return b
+}
+
+// WithPooling sets the Pooling field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Pooling field is set to the value of the last call.
+func (b *DatabaseApplyConfiguration) WithPooling(value apiv1alpha1.Pooling) *DatabaseApplyConfiguration {
+	b.Pooling = &value
 	return b
 }

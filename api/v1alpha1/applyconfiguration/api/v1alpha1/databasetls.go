@@ -19,6 +19,8 @@ type DatabaseTLSApplyConfiguration struct {
 	// caFrom is where the relays find the PEM certificates to trust. Unset:
 	// those of the image.
 	CAFrom *CertificateSourceApplyConfiguration `json:"caFrom,omitempty"`
+	// clientCertificateFrom is what the relays show the server. Unset: nothing.
+	ClientCertificateFrom *ClientCertificateSourceApplyConfiguration `json:"clientCertificateFrom,omitempty"`
 }
 
 // DatabaseTLSApplyConfiguration constructs a declarative configuration of the DatabaseTLS type for use with
@@ -40,5 +42,13 @@ func (b *DatabaseTLSApplyConfiguration) WithMode(value apiv1alpha1.TLSMode) *Dat
 // If called multiple times, the CAFrom field is set to the value of the last call.
 func (b *DatabaseTLSApplyConfiguration) WithCAFrom(value *CertificateSourceApplyConfiguration) *DatabaseTLSApplyConfiguration {
 	b.CAFrom = value
+	return b
+}
+
+// WithClientCertificateFrom sets the ClientCertificateFrom field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ClientCertificateFrom field is set to the value of the last call.
+func (b *DatabaseTLSApplyConfiguration) WithClientCertificateFrom(value *ClientCertificateSourceApplyConfiguration) *DatabaseTLSApplyConfiguration {
+	b.ClientCertificateFrom = value
 	return b
 }

@@ -10,6 +10,14 @@ type KafkaApplyConfiguration struct {
 	// bootstrapServers are brokers as host:port, any of which lists all others.
 	// A change rolls the relays.
 	BootstrapServers []string `json:"bootstrapServers,omitempty"`
+	// tls is what the brokers must prove; {} is VerifyFull with the trusted
+	// certificates of the image. Unset: not encrypted.
+	TLS *KafkaTLSApplyConfiguration `json:"tls,omitempty"`
+	// authentication is how the relays log in. Unset: not at all.
+	Authentication *KafkaAuthenticationApplyConfiguration `json:"authentication,omitempty"`
+	// compression is how batches are compressed. Unset: LZ4. A change rolls the
+	// relays.
+	Compression *string `json:"compression,omitempty"`
 }
 
 // KafkaApplyConfiguration constructs a declarative configuration of the Kafka type for use with
@@ -25,5 +33,29 @@ func (b *KafkaApplyConfiguration) WithBootstrapServers(values ...string) *KafkaA
 	for i := range values {
 		b.BootstrapServers = append(b.BootstrapServers, values[i])
 	}
+	return b
+}
+
+// WithTLS sets the TLS field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TLS field is set to the value of the last call.
+func (b *KafkaApplyConfiguration) WithTLS(value *KafkaTLSApplyConfiguration) *KafkaApplyConfiguration {
+	b.TLS = value
+	return b
+}
+
+// WithAuthentication sets the Authentication field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Authentication field is set to the value of the last call.
+func (b *KafkaApplyConfiguration) WithAuthentication(value *KafkaAuthenticationApplyConfiguration) *KafkaApplyConfiguration {
+	b.Authentication = value
+	return b
+}
+
+// WithCompression sets the Compression field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Compression field is set to the value of the last call.
+func (b *KafkaApplyConfiguration) WithCompression(value string) *KafkaApplyConfiguration {
+	b.Compression = &value
 	return b
 }

@@ -14,19 +14,42 @@ type OutboxRelaySpecApplyConfiguration struct {
 	// tableRef is the outbox by its verbatim names, upper case and special
 	// characters included.
 	TableRef *TableReferenceApplyConfiguration `json:"tableRef,omitempty"`
-	// topic is where events go whose row names no topic of its own. A change
-	// rolls the relays.
+	// topic is where events go whose row names no topic of its own. It may be
+	// left out only where topicFrom.template or the preset names one for every
+	// row. A change rolls the relays.
 	Topic *string `json:"topic,omitempty"`
+	// topicFrom is where a row's own topic is. Unset: the mapping's column. A
+	// change rolls the relays.
+	TopicFrom *TopicFromApplyConfiguration `json:"topicFrom,omitempty"`
 	// leaseDurationSeconds is how long a claim holds: a row whose relay died is
 	// published by another one after it. Unset: 30. A change rolls the relays.
 	LeaseDurationSeconds *int32 `json:"leaseDurationSeconds,omitempty"`
 	// batchSize is how many rows a claim takes at most. Unset: 500. A change
 	// rolls the relays.
 	BatchSize *int32 `json:"batchSize,omitempty"`
+	// maxClaimSeconds is how long a claim is renewed at most while its sends go
+	// on; then they are cut and the claim runs out. Unset: four leases. A change
+	// rolls the relays.
+	MaxClaimSeconds *int32 `json:"maxClaimSeconds,omitempty"`
+	// maxBytesInFlight bounds the payloads that a relay holds; a row that is
+	// larger by itself is held alone. The relay's memory has to be a multiple of
+	// it. Unset: 33554432. A change rolls the relays.
+	MaxBytesInFlight *int64 `json:"maxBytesInFlight,omitempty"`
 	// database says how to reach the outbox.
 	Database *DatabaseApplyConfiguration `json:"database,omitempty"`
 	// kafka says how to reach the broker.
 	Kafka *KafkaApplyConfiguration `json:"kafka,omitempty"`
+	// mapping says which columns and values of the table mean what. Unset: preset
+	// Relayfleet.
+	Mapping *MappingApplyConfiguration `json:"mapping,omitempty"`
+	// ordering says in which order events are published. Unset: any.
+	Ordering *OrderingApplyConfiguration `json:"ordering,omitempty"`
+	// priority lets events with a higher priority go first. Unset: they do not.
+	Priority *PriorityApplyConfiguration `json:"priority,omitempty"`
+	// retention says what becomes of published rows. Unset: they stay.
+	Retention *RetentionApplyConfiguration `json:"retention,omitempty"`
+	// wakeUp says how relays learn of new rows. Unset: by asking.
+	WakeUp *WakeUpApplyConfiguration `json:"wakeUp,omitempty"`
 	// retry says what happens to an event that the broker refuses. Unset: the
 	// defaults of its fields.
 	Retry *RetryApplyConfiguration `json:"retry,omitempty"`
@@ -70,6 +93,14 @@ func (b *OutboxRelaySpecApplyConfiguration) WithTopic(value string) *OutboxRelay
 	return b
 }
 
+// WithTopicFrom sets the TopicFrom field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TopicFrom field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithTopicFrom(value *TopicFromApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
+	b.TopicFrom = value
+	return b
+}
+
 // WithLeaseDurationSeconds sets the LeaseDurationSeconds field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the LeaseDurationSeconds field is set to the value of the last call.
@@ -86,6 +117,22 @@ func (b *OutboxRelaySpecApplyConfiguration) WithBatchSize(value int32) *OutboxRe
 	return b
 }
 
+// WithMaxClaimSeconds sets the MaxClaimSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxClaimSeconds field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithMaxClaimSeconds(value int32) *OutboxRelaySpecApplyConfiguration {
+	b.MaxClaimSeconds = &value
+	return b
+}
+
+// WithMaxBytesInFlight sets the MaxBytesInFlight field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxBytesInFlight field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithMaxBytesInFlight(value int64) *OutboxRelaySpecApplyConfiguration {
+	b.MaxBytesInFlight = &value
+	return b
+}
+
 // WithDatabase sets the Database field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Database field is set to the value of the last call.
@@ -99,6 +146,46 @@ func (b *OutboxRelaySpecApplyConfiguration) WithDatabase(value *DatabaseApplyCon
 // If called multiple times, the Kafka field is set to the value of the last call.
 func (b *OutboxRelaySpecApplyConfiguration) WithKafka(value *KafkaApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
 	b.Kafka = value
+	return b
+}
+
+// WithMapping sets the Mapping field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Mapping field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithMapping(value *MappingApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
+	b.Mapping = value
+	return b
+}
+
+// WithOrdering sets the Ordering field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Ordering field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithOrdering(value *OrderingApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
+	b.Ordering = value
+	return b
+}
+
+// WithPriority sets the Priority field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Priority field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithPriority(value *PriorityApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
+	b.Priority = value
+	return b
+}
+
+// WithRetention sets the Retention field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Retention field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithRetention(value *RetentionApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
+	b.Retention = value
+	return b
+}
+
+// WithWakeUp sets the WakeUp field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WakeUp field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithWakeUp(value *WakeUpApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
+	b.WakeUp = value
 	return b
 }
 

@@ -1,0 +1,95 @@
+package v1alpha1
+
+// TopicFrom says where a row's own topic is.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.column) != has(self.template)",message="write exactly one of column and template"
+type TopicFrom struct {
+	// column holds the topic; NULL means spec.topic.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Column string `json:"column,omitempty"`
+
+	// template is a topic in which {column} stands for the row's value.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=249
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9._-]*([{][^{}]{1,63}[}][a-zA-Z0-9._-]*)+$')",message="write a topic with at least one column in braces, such as outbox.event.{aggregatetype}"
+	// +optional
+	Template string `json:"template,omitempty"`
+}
+
+// Ordering says in which order events are published.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.onFailed) || (has(self.mode) && self.mode == 'Key')",message="onFailed is only for mode Key: write mode Key, or leave onFailed out"
+type Ordering struct {
+	// mode is None (any order) or Key (an event is never published before an
+	// earlier one of its key). Unset: None. A change rolls the relays.
+	// +kubebuilder:validation:Enum=None;Key
+	// +optional
+	Mode string `json:"mode,omitempty"`
+
+	// onFailed says what a FAILED event does to later ones of its key: Halt
+	// holds them back, Skip lets them go. Only with mode Key. Unset: Halt.
+	// +kubebuilder:validation:Enum=Halt;Skip
+	// +optional
+	OnFailed string `json:"onFailed,omitempty"`
+}
+
+// Priority lets events with a higher priority go first.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.oldestPercent) || (has(self.enabled) && self.enabled)",message="oldestPercent is only for enabled: true"
+type Priority struct {
+	// enabled says whether. Unset: false. A change rolls the relays.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+
+	// oldestPercent is the share of each claim that goes to the rows that have
+	// been due longest, whatever their priority. Unset: 10.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=50
+	// +optional
+	OldestPercent int32 `json:"oldestPercent,omitempty"`
+}
+
+// Retention says what becomes of published rows. FAILED rows always stay.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.policy) && self.policy == 'Delete') || (!has(self.sentSeconds) && !has(self.statuses))",message="sentSeconds and statuses are only for policy Delete: write policy Delete, or leave them out"
+type Retention struct {
+	// policy is Keep, or Delete after the window. Unset: Keep. A change rolls
+	// the relays. Delete needs the DELETE grant and an index.
+	// +kubebuilder:validation:Enum=Keep;Delete
+	// +optional
+	Policy string `json:"policy,omitempty"`
+
+	// sentSeconds is the window since the row was published. Unset: 604800.
+	// +kubebuilder:validation:Minimum=60
+	// +kubebuilder:validation:Maximum=31536000
+	// +optional
+	SentSeconds int32 `json:"sentSeconds,omitempty"`
+
+	// statuses may be deleted, as the table has them. Unset: the SENT status.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +optional
+	Statuses []string `json:"statuses,omitempty"`
+}
+
+// WakeUp says how relays learn of new rows.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.mode) && self.mode == 'Notify') == has(self.channel)",message="mode Notify and channel belong together: write both, or neither"
+type WakeUp struct {
+	// mode is Poll, or Notify: poll less, and LISTEN as well. Unset: Poll. A
+	// change rolls the relays.
+	// +kubebuilder:validation:Enum=Poll;Notify
+	// +optional
+	Mode string `json:"mode,omitempty"`
+
+	// channel is what a trigger of yours notifies; with mode Notify.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Channel string `json:"channel,omitempty"`
+}
