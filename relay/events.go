@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/relayfleet/relayfleet/relay/event"
+	"github.com/relayfleet/relayfleet/relay/outbox/schema"
 )
 
 // Events is told what happened. The pipeline neither logs nor counts: logs,
@@ -36,6 +37,9 @@ type Events struct {
 	Resumed func(s Subject, paused time.Duration)
 	// Sampled: the table was looked at.
 	Sampled func(b event.Backlog)
+	// Examined: the table was looked at as a whole; findings are all that is not as
+	// it should be.
+	Examined func(findings []schema.Finding)
 	// Purged: published rows were deleted after their window.
 	Purged func(deleted int, took time.Duration)
 	// Warned: something failed that stops nothing.
@@ -102,6 +106,11 @@ func Tee(all ...Events) Events {
 		Sampled: func(b event.Backlog) {
 			for _, e := range all {
 				call(e.Sampled != nil, func() { e.Sampled(b) })
+			}
+		},
+		Examined: func(findings []schema.Finding) {
+			for _, e := range all {
+				call(e.Examined != nil, func() { e.Examined(findings) })
 			}
 		},
 		Purged: func(deleted int, took time.Duration) {

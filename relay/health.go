@@ -43,5 +43,6 @@ func brokerFinding(err error) finding {
 func (f finding) aboutSchema() bool {
 	return slices.Contains([]report.Code{
 		report.TableMissing, report.ColumnsMissing, report.ColumnsMistyped, report.PermissionDenied,
+		report.ColumnsUnwritable, report.IDNotUnique, report.StatusNotAllowed, report.RowSecurity,
 	}, f.code)
 }

@@ -2,15 +2,28 @@ package relay
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/relayfleet/relayfleet/relay/event"
+	"github.com/relayfleet/relayfleet/relay/outbox/schema"
 )
 
 // Logs returns Events that write what a person who runs the relay needs to know.
 // Batches that went well are not logged; no payload, key or credential ever is.
 func Logs(log *slog.Logger) Events {
+	var examined []string // Examined has one caller.
 	return Events{
+		Examined: func(findings []schema.Finding) {
+			var messages []string
+			for _, f := range findings {
+				messages = append(messages, f.Message)
+				if !slices.Contains(examined, f.Message) {
+					log.Warn("Found at the table: "+f.Message, "code", f.Code, "advice", f.Advice)
+				}
+			}
+			examined = messages
+		},
 		Claimed: func(b event.Batch, _ time.Duration) {
 			if b.Abandoned > 0 {
 				log.Error("Events were given up: their relays ended while they held them, alone", "events", b.Abandoned)

@@ -32,6 +32,7 @@ type Options struct {
 type Opened struct {
 	*Relay
 	db        *outbox.DB
+	doctor    *schema.Doctor
 	producers []*publish.Producer
 	listener  *outbox.Listener
 	events    Events
@@ -58,15 +59,16 @@ func Open(s settings.Settings, o Options) (*Opened, error) {
 		db.Close()
 		return nil, fmt.Errorf("open store: %w", err)
 	}
+	doctor := newDoctor(s, db, mapping)
 	producers, err := newProducers(brokerConfig(s, o.Name))
 	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open broker: %w", err)
 	}
-	opened := &Opened{db: db, producers: producers, events: Tee(o.Events)}
+	opened := &Opened{db: db, doctor: doctor, producers: producers, events: Tee(o.Events)}
 	c := Config{
 		Store: store, Abilities: store.Abilities(),
-		CheckDatabase: func(ctx context.Context) error { return checkDatabase(ctx, db, table, mapping) },
+		CheckDatabase: func(ctx context.Context) error { return checkDatabase(ctx, db, doctor) },
 		CheckBroker:   producers[slots].Probe,
 		BatchSize:     s.BatchSize, MaxBytes: s.MaxBytesInFlight, MaxClaim: s.MaxClaim(),
 		Ordered: s.Ordering.Mode == settings.OrderKey,
@@ -118,6 +120,7 @@ func (o *Opened) heard(working bool, err error) {
 func (o *Opened) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	beside.Go(func() { o.refresh(ctx) })
+	beside.Go(func() { o.examine(ctx) })
 	if o.listener != nil {
 		beside.Go(func() { o.listener.Run(ctx) })
 	}
@@ -160,11 +163,11 @@ func purgeOf(r settings.Retention, store *rows.Store) Purge {
 	return store.Purge
 }
 
-func checkDatabase(ctx context.Context, db *outbox.DB, table outbox.Table, m outbox.Mapping) error {
+func checkDatabase(ctx context.Context, db *outbox.DB, doctor *schema.Doctor) error {
 	if err := db.Refresh(ctx); err != nil {
 		return err
 	}
-	return schema.Check(ctx, db, table, m)
+	return doctor.Check(ctx)
 }
 
 func databaseConfig(s settings.Settings, name string) outbox.Config {

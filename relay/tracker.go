@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/relayfleet/relayfleet/relay/event"
+	"github.com/relayfleet/relayfleet/relay/outbox/schema"
 	"github.com/relayfleet/relayfleet/relay/report"
 )
 
@@ -20,6 +21,7 @@ type Tracker struct {
 		sampled                  time.Time
 		// arrivals per minute, between the last two looks; nil: unknown.
 		arrivals *float64
+		findings []report.Code
 		stopping bool
 		minute   lastMinute
 	}
@@ -67,10 +69,21 @@ func (t *Tracker) Events() Events {
 			c.settle = span(took)
 			t.count(c)
 		},
-		Paused:  t.paused,
-		Resumed: func(s Subject, _ time.Duration) { t.resumed(s) },
-		Sampled: t.sampled,
+		Paused:   t.paused,
+		Resumed:  func(s Subject, _ time.Duration) { t.resumed(s) },
+		Sampled:  t.sampled,
+		Examined: t.examined,
 	}
+}
+
+func (t *Tracker) examined(findings []schema.Finding) {
+	var codes []report.Code
+	for _, code := range schema.Codes(findings, schema.Warning) {
+		codes = append(codes, report.Code(code))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.findings = codes[:min(len(codes), report.MaxFindings)]
 }
 
 // Stopping makes the reports say that the relay ends.
@@ -88,6 +101,7 @@ func (t *Tracker) Report() report.Report {
 	r.Database, r.Schema, r.Broker = t.mu.database.report(), t.mu.schema.report(), t.mu.broker.report()
 	r.State = t.state()
 	r.Backlog = t.backlog()
+	r.Findings = t.mu.findings
 	minute := t.mu.minute.sum(time.Now())
 	r.Rates = minute.rates
 	r.Latencies = report.Latencies{

@@ -43,6 +43,9 @@ const (
 	ColumnsMistyped = "ColumnsMistyped"
 	// PermissionDenied: the role lacks a grant.
 	PermissionDenied = "PermissionDenied"
+	// PoolingMismatch: a pooler in transaction mode where Config.Pooling says
+	// SessionPooling.
+	PoolingMismatch = "PoolingMismatch"
 )
 
 // Problem is an error of the database with the answer to the one question that
@@ -87,6 +90,8 @@ func withoutConfig(err error) error {
 func code(err error) string {
 	var server *pgconn.PgError
 	switch {
+	case errors.As(err, &server) && server.Code == protocolViolation && strings.Contains(server.Message, "startup parameter"):
+		return PoolingMismatch // A pooler refuses what it could not keep.
 	case errors.As(err, &server):
 		return codeOfState(server.Code)
 	case errors.Is(err, pgconn.ErrReadOnlyConnection):
@@ -99,10 +104,14 @@ func code(err error) string {
 	return DatabaseFailed
 }
 
+const protocolViolation = "08P01"
+
 // states says what an SQLSTATE is about; an entry of two characters stands for
 // a whole class, and the longer one wins.
 var states = map[string]string{
 	"08":    Unreachable,          // connection exception
+	"26000": PoolingMismatch,      // no such prepared statement: it was made in another session
+	"42P05": PoolingMismatch,      // there is such a prepared statement: another connection made it in this session
 	"28":    AuthenticationFailed, // 28P01 wrong password, 28000 no entry in pg_hba.conf
 	"3D000": DatabaseMissing,
 	"25006": ReadOnly, // read_only_sql_transaction

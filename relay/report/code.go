@@ -25,6 +25,8 @@ const (
 
 	// DatabaseMissing: the server has no database of that name.
 	DatabaseMissing Code = "DatabaseMissing"
+	// PoolingMismatch: a pooler in transaction mode where the resource says Session.
+	PoolingMismatch Code = "PoolingMismatch"
 	// ReadOnly: the server takes no writes: a standby, or a database set so.
 	ReadOnly Code = "ReadOnly"
 	// DatabaseFailed: the server refuses the statements for another reason.
@@ -39,6 +41,15 @@ const (
 	// PermissionDenied: the role lacks a grant on the table.
 	PermissionDenied Code = "PermissionDenied"
 
+	// ColumnsUnwritable: the columns named in Slots are generated, or refuse NULL.
+	ColumnsUnwritable Code = "ColumnsUnwritable"
+	// IDNotUnique: nothing keeps two rows from having one id.
+	IDNotUnique Code = "IDNotUnique"
+	// StatusNotAllowed: the table refuses a status of the mapping.
+	StatusNotAllowed Code = "StatusNotAllowed"
+	// RowSecurity: policies decide which rows the role sees.
+	RowSecurity Code = "RowSecurity"
+
 	// TopicMissing: the broker knows no topic of that name.
 	TopicMissing Code = "TopicMissing"
 	// TopicForbidden: the broker does not let the relay write to the topic.
@@ -52,7 +63,50 @@ const (
 func Codes() []Code {
 	return []Code{
 		OK, Unchecked, CredentialsMissing, CredentialsInvalid, TLSTooWeak, TLSFailed, AuthenticationFailed, Unreachable,
-		DatabaseMissing, ReadOnly, DatabaseFailed, TableMissing, ColumnsMissing, ColumnsMistyped, PermissionDenied,
+		DatabaseMissing, PoolingMismatch, ReadOnly, DatabaseFailed, TableMissing, ColumnsMissing, ColumnsMistyped, PermissionDenied,
+		ColumnsUnwritable, IDNotUnique, StatusNotAllowed, RowSecurity,
 		TopicMissing, TopicForbidden, BrokerFailed,
+	}
+}
+
+// The codes of Findings: what a relay has found at its table that stops nothing.
+const (
+	// ColumnsNullable: rows may lack what a claim needs.
+	ColumnsNullable Code = "ColumnsNullable"
+	// LeaseUnchecked and FailedUnchecked: a CHECK that others could break is missing.
+	LeaseUnchecked  Code = "LeaseUnchecked"
+	FailedUnchecked Code = "FailedUnchecked"
+	// IndexMissing, IndexInvalid and IndexDifferent: a statement lacks its index.
+	IndexMissing   Code = "IndexMissing"
+	IndexInvalid   Code = "IndexInvalid"
+	IndexDifferent Code = "IndexDifferent"
+	// PlanUnsuitable: the planner passes over the indexes.
+	PlanUnsuitable Code = "PlanUnsuitable"
+	// DeleteDenied and ForeignKeys: retention deletes nothing.
+	DeleteDenied Code = "DeleteDenied"
+	ForeignKeys  Code = "ForeignKeys"
+	// UpdateTriggers: row triggers run for every claim.
+	UpdateTriggers Code = "UpdateTriggers"
+	// RowsWithoutLease and RowsWithoutDueTime: rows that no relay takes.
+	RowsWithoutLease   Code = "RowsWithoutLease"
+	RowsWithoutDueTime Code = "RowsWithoutDueTime"
+	// StrayLeases: waiting rows with a lease.
+	StrayLeases Code = "StrayLeases"
+	// RowsVanish: rows are deleted before anybody can claim them.
+	RowsVanish Code = "RowsVanish"
+	// AutovacuumSlow and OldSnapshot: dead rows pile up.
+	AutovacuumSlow Code = "AutovacuumSlow"
+	OldSnapshot    Code = "OldSnapshot"
+	// AsynchronousCommit: a crash of the server forgets the last outcomes.
+	AsynchronousCommit Code = "AsynchronousCommit"
+)
+
+// FindingCodes lists every code that Findings may have, the gravest first; a
+// reader passes over others.
+func FindingCodes() []Code {
+	return []Code{
+		RowsWithoutLease, RowsWithoutDueTime, RowsVanish, IndexMissing, IndexInvalid, IndexDifferent, PlanUnsuitable,
+		OldSnapshot, AutovacuumSlow, UpdateTriggers, ForeignKeys, DeleteDenied, AsynchronousCommit, ColumnsNullable,
+		LeaseUnchecked, FailedUnchecked, StrayLeases,
 	}
 }

@@ -20,6 +20,8 @@ const (
 	Path = "/v1/report"
 	// MaxBytes bounds a report; a reader reads no further.
 	MaxBytes = 4096
+	// MaxFindings bounds Report.Findings.
+	MaxFindings = 10
 )
 
 // Report is one relay's view at the moment of asking.
@@ -44,6 +46,9 @@ type Report struct {
 	Backlog *Backlog `json:"backlog,omitempty"`
 	// Limits name what the table cannot record, so that what needs it is off.
 	Limits []string `json:"limits,omitempty"`
+	// Findings are what the newest look at the table as a whole has found, at most
+	// MaxFindings; nil until there was one.
+	Findings []Code `json:"findings,omitempty"`
 	// Rates are this relay's own; readers add those of several relays up.
 	Rates Rates `json:"rates"`
 	// Latencies are this relay's own, of the last minute.

@@ -13,16 +13,21 @@ import (
 
 func TestMain(m *testing.M) { database.Main(m) }
 
+func doctor(d database.Database, db *outbox.DB) *schema.Doctor {
+	return schema.New(db, d.Table, d.Mapping, schema.Use{})
+}
+
 func TestTableThatServes(t *testing.T) {
 	d := database.New(t)
-	require.NoError(t, schema.Check(t.Context(), d.Open(t), d.Table, d.Mapping))
+	require.NoError(t, doctor(d, d.Open(t)).Check(t.Context()))
 }
 
 func TestNamesAreTakenVerbatim(t *testing.T) {
 	d := database.NewNamed(t, outbox.Table{Schema: `Shop "1"`, Name: `out; DROP TABLE "box"`})
 	db := d.Open(t)
-	require.NoError(t, schema.Check(t.Context(), db, d.Table, d.Mapping))
-	requireProblem(t, schema.Check(t.Context(), db, outbox.Table{Schema: `shop "1"`, Name: d.Table.Name}, d.Mapping), outbox.TableMissing)
+	require.NoError(t, doctor(d, db).Check(t.Context()))
+	d.Table.Schema = `shop "1"`
+	requireProblem(t, doctor(d, db).Check(t.Context()), outbox.TableMissing)
 }
 
 func requireProblem(t *testing.T, err error, code string, slots ...string) {
@@ -82,9 +87,9 @@ func TestFindings(t *testing.T) {
 			defer super.Close(t.Context())
 			db := d.Open(t)
 			database.Exec(t, super, strings.ReplaceAll(test.harm, "%role", d.Role))
-			requireProblem(t, schema.Check(t.Context(), db, d.Table, d.Mapping), test.code, test.slots...)
+			requireProblem(t, doctor(d, db).Check(t.Context()), test.code, test.slots...)
 			database.Exec(t, super, strings.ReplaceAll(test.mend, "%role", d.Role))
-			require.NoError(t, schema.Check(t.Context(), db, d.Table, d.Mapping))
+			require.NoError(t, doctor(d, db).Check(t.Context()))
 		})
 	}
 }

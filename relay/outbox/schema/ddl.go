@@ -15,7 +15,8 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// DDL is the table of a preset under the name of table, with its indexes. The
+// DDL is the table of a preset under the name of table, with its indexes and with
+// settings of autovacuum that keep claims fast. The
 // error says that there is no such preset.
 func DDL(preset string, table outbox.Table) (string, error) {
 	m, ok := outbox.Preset(preset)
@@ -23,7 +24,7 @@ func DDL(preset string, table outbox.Table) (string, error) {
 		return "", fmt.Errorf("there is no preset %q", preset)
 	}
 	create := fill(strings.ToLower(preset)+".sql", map[string]string{"table": table.SQL()})
-	return create + "\n" + rows.CreateIndexes(table, m), nil
+	return create + "ALTER TABLE " + table.SQL() + " SET (" + vacuuming + ");\n" + rows.CreateIndexes(table, m), nil
 }
 
 // Grants are what the role of a relay needs on table, and no more.

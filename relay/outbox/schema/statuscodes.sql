@@ -13,5 +13,6 @@ CREATE TABLE /*table*/public.notification_outbox (
     claim_token     uuid,
     aggregate_key   text,
     payload         jsonb       NOT NULL,
-    created_at      timestamptz NOT NULL DEFAULT now()
+    created_at      timestamptz NOT NULL DEFAULT now(),
+    CHECK ((send_status = 1) = (lease_until IS NOT NULL))
 );

@@ -1,0 +1,57 @@
+package rows
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/relayfleet/relayfleet/relay/outbox"
+)
+
+// Probe is a statement as a relay sends it, with arguments that match no row:
+// something to have a plan explained of, never to be run.
+type Probe struct {
+	// Name is that of its file.
+	Name string
+	SQL  string
+	Args []any
+	// Index is the name that Indexes gives to the index that it relies on; empty:
+	// it relies on the key's.
+	Index string
+	// Ordered: without a sort, because that would read all that is due.
+	Ordered bool
+}
+
+// Probes are the statements whose work must not grow with the table.
+func Probes(table outbox.Table, m outbox.Mapping, shape outbox.Shape, retention *Retention) []Probe {
+	s := newStatements(table, m, shape)
+	const batch = 500
+	token := newToken().String()
+	lease := 30 * time.Second
+	guarded := []any{token, s.keys.array(nil), []int64{}, []string{}}
+	if m.ClaimToken == "" {
+		guarded[0] = time.Unix(0, 0).UTC().Format(time.RFC3339)
+	}
+	everything := pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
+	probe := func(name string, do statement, index string, ordered bool, args ...any) Probe {
+		return Probe{Name: name, SQL: do.sql, Args: do.args(args...), Index: index, Ordered: ordered}
+	}
+	probes := []Probe{
+		probe("claim", s.limited("claim", batch), indexName(table, "queue"), true, token, lease, everything),
+		probe("backlog", s.backlog, indexName(table, "queue"), false),
+		probe("settle_sent", s.settleSent, "", true, guarded...),
+	}
+	if m.Counter() != "" {
+		probes = append(probes, probe("suspects", s.limited("suspects", batch), indexName(table, "suspects"), true, token, lease, token, int64(1)))
+	}
+	if retention != nil {
+		s.setRetention(*retention, m)
+		probes = append(probes, probe("retention", s.retention, indexName(table, "retention"), true, retention.Window))
+	}
+	return probes
+}
+
+// Stranded is the text of stranded.sql for a table.
+func Stranded(table outbox.Table, m outbox.Mapping) string {
+	return newRendering(table, m, nil).render("stranded").sql
+}

@@ -1,0 +1,179 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// lookAtStatuses tries the mapping's values: against the type of the column, an
+// enum or a domain for instance, and against each CHECK that is about columns of
+// the claim alone.
+func (e *examination) lookAtStatuses(ctx context.Context) error {
+	var refused []string
+	status := e.column(e.mapping.Status)
+	for _, value := range e.statuses() {
+		fits, err := e.fits(ctx, value, status.Type)
+		if err != nil {
+			return err
+		}
+		if !fits {
+			refused = append(refused, value)
+			continue
+		}
+		e.sound = append(e.sound, typed(value))
+	}
+	if len(refused) > 0 {
+		e.find(e.statusRefused(refused, "the type "+status.Type, ""))
+		return nil
+	}
+	return e.lookAtChecks(ctx)
+}
+
+func (e *examination) statuses() []string {
+	var values []string
+	for _, v := range []string{e.mapping.Ready, e.mapping.InProgress, e.mapping.Sent, e.mapping.Failed} {
+		if v != "" {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// fits tells whether a type holds a value as it is: a shorter varchar would cut it.
+func (e *examination) fits(ctx context.Context, value, kind string) (bool, error) {
+	fits, err := askBy(ctx, e, pgx.RowTo[bool], fmt.Sprintf("SELECT (%s::%s)::text = %s", typed(value), kind, typed(value)))
+	if cannotSay(err) {
+		return false, nil
+	}
+	return err == nil && fits[0], err
+}
+
+func (e *examination) lookAtChecks(ctx context.Context) (err error) {
+	if e.checks, err = ask[check](ctx, e, question("checks"), e.relation.OID); err != nil {
+		return err
+	}
+	for _, c := range e.checks {
+		if !e.isAboutClaims(c) {
+			continue
+		}
+		admitted, known, err := e.admitted(ctx, c.Expression)
+		if err != nil {
+			return err
+		}
+		if refused := e.shutOut(admitted); known && len(refused) > 0 {
+			e.find(e.statusRefused(refused, "the constraint "+quoted(c.Name), fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s;", e.table.SQL(), quoted(c.Name))))
+			return nil
+		}
+	}
+	return nil
+}
+
+// isAboutClaims: of a constraint on what the application says nothing is known.
+func (e *examination) isAboutClaims(c check) bool {
+	known := e.claimColumns()
+	for _, column := range c.Columns {
+		if !slices.Contains(known, column) {
+			return false
+		}
+	}
+	return slices.Contains(c.Columns, e.mapping.Status)
+}
+
+// shutOut are the statuses that a row can have in no form.
+func (e *examination) shutOut(admitted map[state]bool) []string {
+	var refused []string
+	for _, value := range e.statuses() {
+		in := false
+		for s, ok := range admitted {
+			in = in || ok && s.Status == value
+		}
+		if !in {
+			refused = append(refused, value)
+		}
+	}
+	return refused
+}
+
+func (e *examination) statusRefused(values []string, by, drop string) Finding {
+	f := Finding{
+		Code: StatusNotAllowed, Severity: Blocking, Slots: []string{"status"},
+		Message: fmt.Sprintf("%s of column %s refuses %s, which the mapping names", by, quoted(e.mapping.Status), list(values)),
+		Advice:  "let it take the value, or correct the statuses of the mapping",
+	}
+	if drop != "" {
+		f.Statements = []string{drop}
+	}
+	return f
+}
+
+// lookAtConstraints asks for what keeps others from writing what a claim would
+// never find. The relay's own statements do not rely on it.
+func (e *examination) lookAtConstraints(ctx context.Context) error {
+	m := e.mapping
+	all := map[state]bool{}
+	for _, c := range e.checks {
+		if !c.Validated || !e.isAboutClaims(c) {
+			continue
+		}
+		admitted, known, err := e.admitted(ctx, c.Expression)
+		if err != nil {
+			return err
+		}
+		for s, ok := range admitted {
+			all[s] = known && !ok || all[s]
+		}
+	}
+	refuses := func(s state) bool { return all[s] }
+	if m.InProgress != "" && !e.pairs(refuses, m.InProgress, func(s state) bool { return s.Leased }) {
+		e.find(e.unchecked(LeaseUnchecked, []string{"status", "lease_until"}, m.InProgress, m.LeaseUntil,
+			"nothing keeps a row from being claimed without a lease, which no relay would ever take"))
+	}
+	if m.Failed != "" && m.FailedAt != "" && !e.pairs(refuses, m.Failed, func(s state) bool { return s.Failing }) {
+		e.find(e.unchecked(FailedUnchecked, []string{"status", "failed_at"}, m.Failed, m.FailedAt,
+			"nothing keeps a row from being given up without the time of it, by which it is found"))
+	}
+	return nil
+}
+
+// pairs: a row of that status without the mark is refused, whatever else it has,
+// and so is one of another status with it.
+func (e *examination) pairs(refuses func(state) bool, status string, mark func(state) bool) bool {
+	for _, value := range e.statuses() {
+		for _, leased := range []bool{false, true} {
+			for _, failing := range []bool{false, true} {
+				s := state{value, leased, failing && e.mapping.FailedAt != ""}
+				if (value == status) != mark(s) && !refuses(s) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (e *examination) unchecked(code string, slots []string, status, column, message string) Finding {
+	name := quoted(clip(e.table.Name, "_"+slots[1]+"_check"))
+	return Finding{
+		Code: code, Severity: Warning, Slots: slots, Message: message,
+		Advice: "add the constraint; the second statement reads the table once without blocking anybody",
+		Statements: []string{
+			fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s CHECK ((%s = %s) = (%s IS NOT NULL)) NOT VALID;",
+				e.table.SQL(), name, quoted(e.mapping.Status), typed(status), quoted(column)),
+			fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s;", e.table.SQL(), name),
+		},
+		creates: true,
+	}
+}
+
+// clip keeps a name within PostgreSQL's limit.
+func clip(name, suffix string) string {
+	const longest = 63
+	for len(name)+len(suffix) > longest {
+		runes := []rune(name)
+		name = string(runes[:len(runes)-1])
+	}
+	return name + suffix
+}

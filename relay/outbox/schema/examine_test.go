@@ -1,0 +1,212 @@
+package schema_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/relayfleet/relayfleet/relay/outbox"
+	"github.com/relayfleet/relayfleet/relay/outbox/outboxtest/database"
+	"github.com/relayfleet/relayfleet/relay/outbox/rows"
+	"github.com/relayfleet/relayfleet/relay/outbox/schema"
+)
+
+var presets = []string{"Relayfleet", "Lab", "StatusCodes", "Token", "Debezium"}
+
+func examine(t *testing.T, d *schema.Doctor) schema.Report {
+	t.Helper()
+	report, err := d.Examine(t.Context())
+	require.NoError(t, err)
+	return report
+}
+
+// What schema print prints is what schema check asks for.
+func TestThePresetsHaveNoFindings(t *testing.T) {
+	for _, preset := range presets {
+		t.Run(preset, func(t *testing.T) {
+			d := database.NewPreset(t, preset, outbox.Table{Schema: "shop", Name: "outbox"})
+			use := schema.Use{Retention: &rows.Retention{}}
+			database.Exec(t, d.Owner, rows.RetentionIndex(d.Table, d.Mapping, *use.Retention).Create)
+			database.Exec(t, d.Owner, "GRANT DELETE ON TABLE shop.outbox TO "+d.Role)
+			report := examine(t, schema.New(d.Open(t), d.Table, d.Mapping, use))
+			require.Empty(t, report.Findings)
+			require.Equal(t, "read committed", report.Server.Isolation)
+			require.Equal(t, "on", report.Server.SynchronousCommit)
+			require.NotEmpty(t, report.Server.Version)
+		})
+	}
+}
+
+// illness is one thing that is wrong, and how it is mended. Without a mend, the
+// finding's own statements must do.
+type illness struct {
+	name       string
+	harm, mend string
+	use        schema.Use
+	code       string
+	severity   schema.Severity
+	slots      []string
+	message    string
+}
+
+var illnesses = []illness{
+	{
+		name: "the key is not unique", harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_pkey",
+		code: schema.IDNotUnique, severity: schema.Blocking, slots: []string{"id"}, message: `the values of "id"`,
+	}, {
+		name: "the key is unique in part of the table", code: schema.IDNotUnique, severity: schema.Blocking, slots: []string{"id"},
+		harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_pkey; CREATE UNIQUE INDEX part ON outbox (id) WHERE status = 'READY'",
+	}, {
+		name: "the lease refuses NULL", code: schema.ColumnsUnwritable, severity: schema.Blocking, slots: []string{"claim_token"},
+		harm: "ALTER TABLE outbox ALTER claim_token SET NOT NULL",
+	}, {
+		name: "a CHECK refuses FAILED", code: schema.StatusNotAllowed, severity: schema.Blocking, slots: []string{"status"},
+		harm: "ALTER TABLE outbox ADD CONSTRAINT own CHECK (status IN ('READY', 'INPROGRESS', 'SENT'))", message: `"own"`,
+	}, {
+		name: "a CHECK refuses INPROGRESS, whatever it is written like", code: schema.StatusNotAllowed, severity: schema.Blocking, slots: []string{"status"},
+		harm: "ALTER TABLE outbox ADD CONSTRAINT own CHECK (length(status) < 8) NOT VALID", message: "INPROGRESS",
+	}, {
+		name: "an enum lacks FAILED", code: schema.StatusNotAllowed, severity: schema.Blocking, slots: []string{"status"},
+		harm: `ALTER TABLE outbox DROP CONSTRAINT outbox_status_check, DROP CONSTRAINT outbox_check, DROP CONSTRAINT outbox_check1;
+			DROP INDEX outbox_queue, outbox_suspects, outbox_failed;
+			CREATE TYPE state AS ENUM ('READY', 'INPROGRESS', 'SENT');
+			ALTER TABLE outbox ALTER status DROP DEFAULT, ALTER status TYPE state USING status::state`,
+		mend: `ALTER TYPE state ADD VALUE 'FAILED'`, message: "FAILED",
+	}, {
+		name: "row security", code: schema.RowSecurity, severity: schema.Blocking, harm: "ALTER TABLE outbox ENABLE ROW LEVEL SECURITY",
+	}, {
+		name: "columns may be NULL", code: schema.ColumnsNullable, severity: schema.Warning,
+		harm:  "ALTER TABLE outbox ALTER status DROP NOT NULL, ALTER next_attempt_at DROP NOT NULL, ALTER attempts DROP NOT NULL",
+		slots: []string{"status", "attempts", "next_attempt_at"},
+	}, {
+		name: "no CHECK of the lease", code: schema.LeaseUnchecked, severity: schema.Warning, slots: []string{"status", "lease_until"},
+		harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_check",
+	}, {
+		name: "half a CHECK of the lease", code: schema.LeaseUnchecked, severity: schema.Warning, slots: []string{"status", "lease_until"},
+		harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_check, ADD CHECK (status <> 'INPROGRESS' OR lease_until IS NOT NULL)",
+	}, {
+		name: "a CHECK of the lease that was never validated", code: schema.LeaseUnchecked, severity: schema.Warning, slots: []string{"status", "lease_until"},
+		harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_check, ADD CHECK ((status = 'INPROGRESS') = (lease_until IS NOT NULL)) NOT VALID",
+	}, {
+		name: "no CHECK of the failures", code: schema.FailedUnchecked, severity: schema.Warning, slots: []string{"status", "failed_at"},
+		harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_check1",
+	}, {
+		name: "no index for claims", code: schema.IndexMissing, severity: schema.Warning, harm: "DROP INDEX outbox_queue", message: "claims and the backlog",
+	}, {
+		name: "no index for suspects", code: schema.IndexMissing, severity: schema.Warning, harm: "DROP INDEX outbox_suspects", message: "suspects",
+	}, {
+		name: "an index in another order", code: schema.IndexDifferent, severity: schema.Warning, message: `"outbox_failed"`,
+		harm: "DROP INDEX outbox_failed; CREATE INDEX outbox_failed ON outbox (failed_at DESC, id) WHERE status = 'FAILED'",
+	}, {
+		name: "an index with another predicate", code: schema.IndexDifferent, severity: schema.Warning, message: `"outbox_queue"`,
+		harm: `DROP INDEX outbox_queue; CREATE INDEX outbox_queue ON outbox
+			((CASE WHEN status = 'INPROGRESS' THEN lease_until ELSE next_attempt_at END), id) WHERE status <> 'SENT'`,
+	}, {
+		name: "an index with another key", code: schema.IndexDifferent, severity: schema.Warning, message: `"outbox_queue"`,
+		harm: `DROP INDEX outbox_queue; CREATE INDEX outbox_queue ON outbox (next_attempt_at, id)
+			WHERE status = ANY ('{READY,INPROGRESS}') AND (status <> 'INPROGRESS' OR attempts < 2)`,
+	}, {
+		name: "an index that is not valid", code: schema.IndexInvalid, severity: schema.Warning, message: `"outbox_failed"`,
+		harm: "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'outbox_failed'::regclass",
+	}, {
+		name: "the planner uses no index", code: schema.PlanUnsuitable, severity: schema.Warning, message: "claim",
+		harm: "ALTER ROLE %role SET enable_indexscan = off; ALTER ROLE %role SET enable_indexonlyscan = off", mend: "ALTER ROLE %role RESET ALL",
+	}, {
+		name: "retention without a grant", code: schema.DeleteDenied, severity: schema.Warning, use: schema.Use{Retention: &rows.Retention{}},
+		harm: "CREATE INDEX ON outbox (sent_at, id) WHERE status = 'SENT'", mend: "GRANT DELETE ON outbox TO %role",
+	}, {
+		name: "retention without an index", code: schema.IndexMissing, severity: schema.Warning, use: schema.Use{Retention: &rows.Retention{}},
+		harm: "GRANT DELETE ON outbox TO %role", message: "deletion",
+	}, {
+		name: "retention and foreign keys", code: schema.ForeignKeys, severity: schema.Warning, use: schema.Use{Retention: &rows.Retention{}},
+		harm: `CREATE INDEX ON outbox (sent_at, id) WHERE status = 'SENT'; GRANT DELETE ON outbox TO %role;
+			CREATE TABLE receipt (outbox bigint REFERENCES outbox)`,
+		mend: "DROP TABLE receipt", message: "public.receipt.receipt_outbox_fkey",
+	}, {
+		name: "triggers", code: schema.UpdateTriggers, severity: schema.Warning, message: "settle: audit, touch",
+		harm: `CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+			CREATE TRIGGER audit AFTER INSERT OR UPDATE ON outbox FOR EACH ROW EXECUTE FUNCTION nothing();
+			CREATE TRIGGER touch BEFORE UPDATE OF status ON outbox FOR EACH ROW EXECUTE FUNCTION nothing();
+			CREATE TRIGGER elsewhere BEFORE UPDATE OF payload ON outbox FOR EACH ROW EXECUTE FUNCTION nothing();
+			CREATE TRIGGER statements AFTER UPDATE ON outbox EXECUTE FUNCTION nothing();
+			CREATE TRIGGER inserts AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION nothing();
+			CREATE TRIGGER disabled BEFORE UPDATE ON outbox FOR EACH ROW EXECUTE FUNCTION nothing();
+			ALTER TABLE outbox DISABLE TRIGGER disabled`,
+		mend: "DROP TRIGGER audit ON outbox; DROP TRIGGER touch ON outbox",
+	}, {
+		name: "autovacuum by a share of the table", code: schema.AutovacuumSlow, severity: schema.Warning,
+		harm: "ALTER TABLE outbox RESET (autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold)",
+	}, {
+		name: "autovacuum is off", code: schema.AutovacuumSlow, severity: schema.Warning,
+		harm: "ALTER TABLE outbox SET (autovacuum_enabled = false)", mend: "ALTER TABLE outbox RESET (autovacuum_enabled)",
+	}, {
+		name: "asynchronous commits", code: schema.AsynchronousCommit, severity: schema.Warning,
+		harm: "ALTER ROLE %role SET synchronous_commit = off", mend: "ALTER ROLE %role RESET synchronous_commit",
+	}, {
+		name: "claimed rows without a lease", code: schema.RowsWithoutLease, severity: schema.Warning, slots: []string{"status", "lease_until"},
+		harm: `ALTER TABLE outbox DROP CONSTRAINT outbox_check;
+			INSERT INTO outbox (event_id, status, attempts) SELECT gen_random_uuid(), 'INPROGRESS', n FROM generate_series(0, 4) AS n`,
+		message: "5 claimed rows",
+	}, {
+		name: "waiting rows without a due time", code: schema.RowsWithoutDueTime, severity: schema.Warning, slots: []string{"next_attempt_at"},
+		harm: `ALTER TABLE outbox ALTER next_attempt_at DROP NOT NULL;
+			INSERT INTO outbox (event_id, next_attempt_at) SELECT gen_random_uuid(), NULL FROM generate_series(1, 1200) AS n`,
+		message: "at least 1000 waiting rows",
+	}, {
+		name: "waiting rows with a lease", code: schema.StrayLeases, severity: schema.Warning, slots: []string{"lease_until"},
+		harm: `ALTER TABLE outbox DROP CONSTRAINT outbox_check;
+			INSERT INTO outbox (event_id, lease_until) VALUES (gen_random_uuid(), now()), (gen_random_uuid(), now())`,
+		message: "2 waiting rows",
+	},
+}
+
+func TestIllnesses(t *testing.T) {
+	for _, ill := range illnesses {
+		t.Run(ill.name, func(t *testing.T) { ill.test(t) })
+	}
+}
+
+func (ill illness) test(t *testing.T) {
+	d := database.New(t)
+	super, err := database.Server.Connect(t.Context(), d.Name)
+	require.NoError(t, err)
+	defer super.Close(t.Context())
+	exec := func(sql string) { t.Helper(); database.Exec(t, super, strings.ReplaceAll(sql, "%role", d.Role)) }
+	exec(ill.harm)
+
+	db := d.Open(t)
+	doctor := schema.New(db, d.Table, d.Mapping, ill.use)
+	found := find(examine(t, doctor), ill.code)
+	require.NotNil(t, found, "no finding")
+	require.Equal(t, ill.severity, found.Severity)
+	require.Equal(t, ill.slots, found.Slots)
+	require.Contains(t, found.Message, ill.message)
+	require.NotEmpty(t, found.Advice)
+	if ill.severity == schema.Blocking {
+		requireProblem(t, doctor.Check(t.Context()), ill.code, ill.slots...)
+	} else {
+		require.NoError(t, doctor.Check(t.Context()))
+	}
+
+	if ill.mend != "" {
+		exec(ill.mend)
+		db.Reconnect()
+	} else {
+		require.NotEmpty(t, found.Statements)
+		for _, statement := range found.Statements {
+			// Each may be one that takes no transaction around it.
+			exec(statement)
+		}
+	}
+	require.Nil(t, find(examine(t, doctor), ill.code), "the finding is still there")
+}
+
+func find(r schema.Report, code string) *schema.Finding {
+	for _, f := range r.Findings {
+		if f.Code == code {
+			return &f
+		}
+	}
+	return nil
+}
