@@ -49,6 +49,18 @@
 // or unable to take records is Refused, and says nothing about the fleet. Nothing
 // that is the broker's fault is ever an outcome Refused or Rejected.
 //
+// A topic that is missing or forbidden is asked for once in five seconds, however
+// many events name it. Other refusals of an own topic charge its events only when
+// the cluster took records for another topic in the same Publish; else the cluster
+// is to blame. Topics are never created: no request of ours allows it.
+//
+// # What it takes
+//
+// A round is bounded to 4 MiB for all leaders together, or one larger record, because
+// encoding holds up to four times what is sent. So three slots with payloads of 32 MiB
+// in flight, the default budget, use less than 80 MiB, and 96 MiB with zstd, whose
+// tables stay; see TestRealKafka/memory.
+//
 // # Who may connect
 //
 // Credentials are files, shared by all producers of a relay and read at every new

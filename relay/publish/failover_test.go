@@ -158,6 +158,7 @@ func patient(c *publish.Config) { c.RetryFor = soon }
 // Partitions get other preferred leaders, and these are elected, several times:
 // nobody notices.
 func leadersMove(t *testing.T, c *kafka.Cluster, a sarama.ClusterAdmin) {
+	t.Helper()
 	replicated(t, c, "moves", 6)
 	l := startLoad(t, c, "moves")
 	for round := range 4 {
@@ -201,6 +202,7 @@ func leadersOf(t *testing.T, c *kafka.Cluster, topic string) []int32 {
 
 // Partitions are added: nobody notices, and who looks again uses them.
 func partitionsAdded(t *testing.T, c *kafka.Cluster, a sarama.ClusterAdmin) {
+	t.Helper()
 	replicated(t, c, "grows", 3)
 	p := newProducer(t, c.Addresses(), to("grows"))
 	requirePublished(t, p, numbered(100))
@@ -222,6 +224,7 @@ func partitionsAdded(t *testing.T, c *kafka.Cluster, a sarama.ClusterAdmin) {
 // The topic is deleted under load and made anew: meanwhile it is missing, and no
 // event is charged; then everything goes on by itself.
 func topicMadeAnew(t *testing.T, c *kafka.Cluster, _ sarama.ClusterAdmin) {
+	t.Helper()
 	replicated(t, c, "anew", 3)
 	l := startLoad(t, c, "anew", impatient)
 	l.more(t)
@@ -262,6 +265,7 @@ func topicMadeAnew(t *testing.T, c *kafka.Cluster, _ sarama.ClusterAdmin) {
 // A quota slows the relay down: it waits as long as the broker says, loses no
 // outcome, and is back at the deadline even so.
 func quota(t *testing.T, c *kafka.Cluster, a sarama.ClusterAdmin) {
+	t.Helper()
 	const rate = 200 << 10
 	replicated(t, c, "quota", 1)
 	limit := func(remove bool) {
@@ -308,6 +312,7 @@ func quota(t *testing.T, c *kafka.Cluster, a sarama.ClusterAdmin) {
 // All brokers restart one after the other while nothing is sent: the next batch
 // goes out on new connections, and a probe finds that out at once.
 func restartsWhileIdle(t *testing.T, c *kafka.Cluster, _ sarama.ClusterAdmin) {
+	t.Helper()
 	replicated(t, c, "idle", 6)
 	sender, prober := newProducer(t, c.Addresses(), to("idle")), newProducer(t, c.Addresses(), to("idle"))
 	requirePublished(t, sender, numbered(100))
@@ -342,6 +347,7 @@ func requireLeaders(t *testing.T, c *kafka.Cluster, topic string) {
 
 // A broker that leads is killed under load, and comes back.
 func leaderKilled(t *testing.T, c *kafka.Cluster, _ sarama.ClusterAdmin) {
+	t.Helper()
 	replicated(t, c, "killed.leader", 6)
 	l := startLoad(t, c, "killed.leader", patient)
 	l.during(t, func() { require.NoError(t, c.KillBroker(t.Context(), 0)) })
@@ -354,6 +360,7 @@ func leaderKilled(t *testing.T, c *kafka.Cluster, _ sarama.ClusterAdmin) {
 // With fewer replicas in sync than the topic demands nothing is appended, and
 // nothing charged; with two of three brokers gone neither.
 func tooFewReplicas(t *testing.T, c *kafka.Cluster, _ sarama.ClusterAdmin) {
+	t.Helper()
 	createTopic(t, c, admin.Topic{Name: "strict", Partitions: 6, Replicas: 3, Config: map[string]string{"min.insync.replicas": "3"}})
 	replicated(t, c, "lonely", 6)
 	strict := newProducer(t, c.Addresses(), to("strict"), impatient)

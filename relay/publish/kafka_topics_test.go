@@ -74,8 +74,8 @@ func TestRealTopics(t *testing.T) {
 
 func allow(t *testing.T, a sarama.ClusterAdmin, topic, who string, operation sarama.AclOperation) {
 	t.Helper()
-	require.NoError(t, a.CreateACL(
-		sarama.Resource{ResourceType: sarama.AclResourceTopic, ResourceName: topic, ResourcePatternType: sarama.AclPatternLiteral},
-		sarama.Acl{Principal: who, Host: "*", Operation: operation, PermissionType: sarama.AclPermissionAllow},
-	))
+	require.NoError(t, a.CreateACLs([]*sarama.ResourceAcls{{
+		Resource: sarama.Resource{ResourceType: sarama.AclResourceTopic, ResourceName: topic, ResourcePatternType: sarama.AclPatternLiteral},
+		Acls:     []*sarama.Acl{{Principal: who, Host: "*", Operation: operation, PermissionType: sarama.AclPermissionAllow}},
+	}}))
 }
