@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/relayfleet/relayfleet/api/v1alpha1"
@@ -154,14 +153,12 @@ var brokerAdvice = map[report.Code]advice{
 	report.TopicForbidden: {"TopicForbidden", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
 		return fmt.Sprintf("the broker does not allow writing to topic %q: grant Write and Describe on it", spec.Topic)
 	}},
-	report.CredentialsMissing: {"BrokerCredentialsMissing", misconfigured, says("the broker's credentials are missing")},
-	report.CredentialsInvalid: {"BrokerCredentialsInvalid", needsHuman, says("the broker's credentials cannot be read")},
+	report.CredentialsMissing: {"BrokerCredentialsMissing", misconfigured, brokerCredentialsMissing},
+	report.CredentialsInvalid: {"BrokerCredentialsInvalid", needsHuman, brokerCredentialsInvalid},
 	report.TLSFailed: {"BrokerTLSFailed", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
 		return "no TLS connection to " + servers(spec) + ": its certificate is not accepted, or it speaks no TLS"
 	}},
-	report.AuthenticationFailed: {"BrokerAuthenticationFailed", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
-		return "the broker refuses the connection's user: let " + servers(spec) + " allow it"
-	}},
+	report.AuthenticationFailed: {"BrokerAuthenticationFailed", misconfigured, brokerRefusesLogin},
 	report.BrokerFailed: {"BrokerFailed", outage, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
 		return servers(spec) + " answers and refuses: see the logs of the relays and of the broker"
 	}},
@@ -190,18 +187,8 @@ func uriSource(spec *v1alpha1.OutboxRelaySpec) string {
 	return objectKey("Secret", spec.Database.URIFrom.SecretKeyRef)
 }
 
-// caSource is empty where the spec names no certificates.
 func caSource(spec *v1alpha1.OutboxRelaySpec) string {
-	ca := spec.Database.TLS.CAFrom
-	switch {
-	case ca == nil:
-		return ""
-	case ca.SecretKeyRef != nil:
-		return objectKey("Secret", *ca.SecretKeyRef)
-	case ca.ConfigMapKeyRef != nil:
-		return objectKey("ConfigMap", *ca.ConfigMapKeyRef)
-	}
-	return ""
+	return certificateObject(spec.Database.TLS.CAFrom)
 }
 
 func objectKey(kind string, ref v1alpha1.KeyReference) string {
@@ -215,22 +202,16 @@ func sources(spec *v1alpha1.OutboxRelaySpec) string {
 	return uriSource(spec)
 }
 
-// The words by which a report says which of the files is meant.
-const (
-	slotURI = "uri"
-	slotCA  = "ca"
-)
-
 func missingSources(spec *v1alpha1.OutboxRelaySpec, slots []string) string {
-	ca := caSource(spec)
-	switch {
-	case slices.Contains(slots, slotURI) || ca == "":
-		return uriSource(spec) + " is missing: create it, or correct spec.database.uriFrom"
-	case slices.Contains(slots, slotCA):
-		return ca + " is missing: create it, or correct spec.database.tls.caFrom"
-	default:
+	all := databaseSources(spec)
+	if len(all) == 1 {
+		slots = []string{slotURI}
+	}
+	objects, fields := meant(all, slots)
+	if len(objects) == 0 {
 		return sources(spec) + " is missing: create it, or correct spec.database"
 	}
+	return fmt.Sprintf("%s is missing: create it, or correct %s", strings.Join(objects, " and "), strings.Join(fields, " and "))
 }
 
 func trust(spec *v1alpha1.OutboxRelaySpec) string {

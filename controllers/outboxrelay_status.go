@@ -99,6 +99,7 @@ func (s *scope) setBacklog(status *v1alpha1.OutboxRelayStatus) {
 	if !known {
 		return
 	}
+	status.Limits = s.observation.Limits()
 	b, rates := look.Backlog, s.observation.Rates()
 	status.Backlog = &v1alpha1.BacklogStatus{
 		OldestEligibleAgeSeconds: new(int64(b.OldestEligibleAgeSeconds)),
@@ -114,6 +115,9 @@ func (s *scope) setBacklog(status *v1alpha1.OutboxRelayStatus) {
 	}
 	if b.Cap > 0 {
 		status.Backlog.CountLimit = new(b.Cap)
+	}
+	if b.ArrivalsPerMinute != nil {
+		status.Backlog.ArrivalsPerMinute = new(int64(*b.ArrivalsPerMinute))
 	}
 }
 

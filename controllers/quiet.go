@@ -77,6 +77,7 @@ func backlogMoved(before, after *v1alpha1.BacklogStatus) bool {
 		stepped(before.InFlight, after.InFlight, quietRows) ||
 		stepped(before.ExpiredLeases, after.ExpiredLeases, 0) ||
 		stepped(before.Failed, after.Failed, 0) ||
+		stepped(before.ArrivalsPerMinute, after.ArrivalsPerMinute, quietRows) ||
 		stepped(before.PublishedPerMinute, after.PublishedPerMinute, quietRows) ||
 		stepped(before.ReclaimedPerMinute, after.ReclaimedPerMinute, quietRows) ||
 		stepped(before.RejectedStalePerMinute, after.RejectedStalePerMinute, 0)

@@ -56,7 +56,7 @@ type HeaderColumn struct {
 // Columns are names by what they hold, verbatim. Without generation and
 // claimToken there is no fence; one of them is needed.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.generation) && self.generation == ” && has(self.claimToken) && self.claimToken == ”)",message="map generation or claimToken: a claim needs one of them as its fence"
+// +kubebuilder:validation:XValidation:rule="!(has(self.generation) && size(self.generation) == 0 && has(self.claimToken) && size(self.claimToken) == 0)",message="map generation or claimToken: a claim needs one of them as its fence"
 type Columns struct {
 	// id is primary key: bigint, integer, uuid or text.
 	// +kubebuilder:validation:MinLength=1

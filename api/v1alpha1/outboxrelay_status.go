@@ -38,6 +38,14 @@ type OutboxRelayStatus struct {
 	// +optional
 	Image string `json:"image,omitempty"`
 
+	// limits name what the table cannot record, so that what needs it is off:
+	// attempts, failed, age, token. Absent: nothing, or nobody has said yet.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:Enum=attempts;failed;age;token
+	// +optional
+	Limits []string `json:"limits,omitempty"`
+
 	// backlog is the last look at the table that is known.
 	// +optional
 	Backlog *BacklogStatus `json:"backlog,omitempty"`
@@ -81,6 +89,11 @@ type BacklogStatus struct {
 	// countLimit is where the counts stop: one that equals it means "or more".
 	// +optional
 	CountLimit *int64 `json:"countLimit,omitempty"`
+
+	// arrivalsPerMinute is how many rows were inserted between the last two looks,
+	// per minute, those of rolled-back transactions included.
+	// +optional
+	ArrivalsPerMinute *int64 `json:"arrivalsPerMinute,omitempty"`
 
 	// publishedPerMinute is how many events all relays together published in
 	// the last minute.

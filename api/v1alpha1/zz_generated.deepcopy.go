@@ -48,6 +48,11 @@ func (in *BacklogStatus) DeepCopyInto(out *BacklogStatus) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.ArrivalsPerMinute != nil {
+		in, out := &in.ArrivalsPerMinute, &out.ArrivalsPerMinute
+		*out = new(int64)
+		**out = **in
+	}
 	if in.PublishedPerMinute != nil {
 		in, out := &in.PublishedPerMinute, &out.PublishedPerMinute
 		*out = new(int64)
@@ -593,6 +598,11 @@ func (in *OutboxRelayStatus) DeepCopyInto(out *OutboxRelayStatus) {
 		in, out := &in.ReadyReplicas, &out.ReadyReplicas
 		*out = new(int32)
 		**out = **in
+	}
+	if in.Limits != nil {
+		in, out := &in.Limits, &out.Limits
+		*out = make([]string, len(*in))
+		copy(*out, *in)
 	}
 	if in.Backlog != nil {
 		in, out := &in.Backlog, &out.Backlog

@@ -22,6 +22,8 @@ var slotName = regexp.MustCompile(`^[a-z][a-zA-Z0-9_]{0,62}$`)
 func clamp(r report.Report) report.Report {
 	r.Database, r.Schema, r.Broker = clampHealth(r.Database), clampHealth(r.Schema), clampHealth(r.Broker)
 	r.Rates = clampRates(r.Rates)
+	r.Limits = clampLimits(r.Limits)
+	r.Latencies = report.Latencies{}
 	if r.Backlog != nil {
 		r.Backlog = clampBacklog(*r.Backlog)
 	}
@@ -51,15 +53,36 @@ func clampBacklog(b report.Backlog) *report.Backlog {
 		}
 		*age = min(max(0, *age), maxAgeSeconds)
 	}
+	b.ArrivalsPerMinute = clampArrivals(b.ArrivalsPerMinute)
 	for _, n := range []*int64{&b.Eligible, &b.InFlight, &b.ExpiredLeases, &b.Failed, &b.Cap} {
 		*n = clampCount(*n)
 	}
 	return &b
 }
 
+// clampArrivals returns nil, which is unknown, for what is no number.
+func clampArrivals(n *float64) *float64 {
+	if n == nil || math.IsNaN(*n) || math.IsInf(*n, 0) {
+		return nil
+	}
+	return new(min(max(0, *n), maxCount))
+}
+
+// clampLimits keeps the words that there are.
+func clampLimits(limits []string) []string {
+	var known []string
+	for _, limit := range []string{report.LimitAge, report.LimitAttempts, report.LimitFailed, report.LimitToken} {
+		if slices.Contains(limits, limit) {
+			known = append(known, limit)
+		}
+	}
+	return known
+}
+
 func clampRates(r report.Rates) report.Rates {
 	for _, n := range []*int64{
 		&r.Published, &r.Retried, &r.Failed, &r.Released, &r.Reclaimed, &r.Stale, &r.Batches, &r.FullBatches,
+		&r.Overtaken, &r.AlreadyMine, &r.Abandoned, &r.Suspected,
 	} {
 		*n = clampCount(*n)
 	}

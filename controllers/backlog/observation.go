@@ -1,6 +1,7 @@
 package backlog
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -50,6 +51,16 @@ func (o Observation) Newest() (look Look, known bool) {
 		}
 	}
 	return look, known
+}
+
+// Limits are what any relay says that the table cannot record, sorted.
+func (o Observation) Limits() []string {
+	var limits []string
+	for _, a := range o.Answers {
+		limits = append(limits, a.Report.Limits...)
+	}
+	slices.Sort(limits)
+	return slices.Compact(limits)
 }
 
 // Rates are those of all relays together.

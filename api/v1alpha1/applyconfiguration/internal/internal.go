@@ -26,6 +26,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.BacklogStatus
   map:
     fields:
+    - name: arrivalsPerMinute
+      type:
+        scalar: numeric
     - name: countLimit
       type:
         scalar: numeric
@@ -407,6 +410,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: image
       type:
         scalar: string
+    - name: limits
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
     - name: observedGeneration
       type:
         scalar: numeric

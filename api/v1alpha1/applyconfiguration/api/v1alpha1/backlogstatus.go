@@ -30,6 +30,9 @@ type BacklogStatusApplyConfiguration struct {
 	Failed *int64 `json:"failed,omitempty"`
 	// countLimit is where the counts stop: one that equals it means "or more".
 	CountLimit *int64 `json:"countLimit,omitempty"`
+	// arrivalsPerMinute is how many rows were inserted between the last two looks,
+	// per minute, those of rolled-back transactions included.
+	ArrivalsPerMinute *int64 `json:"arrivalsPerMinute,omitempty"`
 	// publishedPerMinute is how many events all relays together published in
 	// the last minute.
 	PublishedPerMinute *int64 `json:"publishedPerMinute,omitempty"`
@@ -102,6 +105,14 @@ func (b *BacklogStatusApplyConfiguration) WithFailed(value int64) *BacklogStatus
 // If called multiple times, the CountLimit field is set to the value of the last call.
 func (b *BacklogStatusApplyConfiguration) WithCountLimit(value int64) *BacklogStatusApplyConfiguration {
 	b.CountLimit = &value
+	return b
+}
+
+// WithArrivalsPerMinute sets the ArrivalsPerMinute field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ArrivalsPerMinute field is set to the value of the last call.
+func (b *BacklogStatusApplyConfiguration) WithArrivalsPerMinute(value int64) *BacklogStatusApplyConfiguration {
+	b.ArrivalsPerMinute = &value
 	return b
 }
 

@@ -28,6 +28,9 @@ type OutboxRelayStatusApplyConfiguration struct {
 	Selector *string `json:"selector,omitempty"`
 	// image is the image that the relays are told to run.
 	Image *string `json:"image,omitempty"`
+	// limits name what the table cannot record, so that what needs it is off:
+	// attempts, failed, age, token. Absent: nothing, or nobody has said yet.
+	Limits []string `json:"limits,omitempty"`
 	// backlog is the last look at the table that is known.
 	Backlog *BacklogStatusApplyConfiguration `json:"backlog,omitempty"`
 	// scaling is the last decision about the size of the fleet.
@@ -90,6 +93,16 @@ func (b *OutboxRelayStatusApplyConfiguration) WithSelector(value string) *Outbox
 // If called multiple times, the Image field is set to the value of the last call.
 func (b *OutboxRelayStatusApplyConfiguration) WithImage(value string) *OutboxRelayStatusApplyConfiguration {
 	b.Image = &value
+	return b
+}
+
+// WithLimits adds the given value to the Limits field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Limits field.
+func (b *OutboxRelayStatusApplyConfiguration) WithLimits(values ...string) *OutboxRelayStatusApplyConfiguration {
+	for i := range values {
+		b.Limits = append(b.Limits, values[i])
+	}
 	return b
 }
 
