@@ -40,6 +40,7 @@ type (
 	}
 	leaf struct {
 		Schema, Name               string
+		Level                      int32
 		Vacuumed                   bool
 		Scale, Threshold           float64
 		Inserted, Updated, Deleted int64

@@ -56,6 +56,7 @@ func New(db *outbox.DB, table outbox.Table, m outbox.Mapping, use Use) *Doctor {
 
 // Server says how the relay's statements run.
 type Server struct {
+	Role              string `json:"role"`
 	Version           string `json:"version"`
 	ReadOnly          bool   `json:"readOnly"`
 	SynchronousCommit string `json:"synchronousCommit"`
@@ -119,6 +120,7 @@ type examination struct {
 	server   Server
 	shape    outbox.Shape
 	relation relation
+	leaves   []leaf
 	columns  []column
 	checks   []check
 	indexes  []index

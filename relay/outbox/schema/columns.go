@@ -18,6 +18,9 @@ func (e *examination) lookAtTable(ctx context.Context) error {
 		return nil
 	}
 	e.relation = found[0]
+	if e.leaves, err = ask[leaf](ctx, e, question("leaves"), e.relation.OID); err != nil {
+		return err
+	}
 	if e.relation.RowSecurity {
 		e.find(Finding{
 			Code: RowSecurity, Severity: Blocking,

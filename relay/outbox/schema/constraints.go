@@ -155,17 +155,19 @@ func (e *examination) pairs(refuses func(state) bool, status string, mark func(s
 }
 
 func (e *examination) unchecked(code string, slots []string, status, column, message string) Finding {
-	name := quoted(clip(e.table.Name, "_"+slots[1]+"_check"))
-	return Finding{
-		Code: code, Severity: Warning, Slots: slots, Message: message,
-		Advice: "add the constraint; the second statement reads the table once without blocking anybody",
-		Statements: []string{
-			fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s CHECK ((%s = %s) = (%s IS NOT NULL)) NOT VALID;",
-				e.table.SQL(), name, quoted(e.mapping.Status), typed(status), quoted(column)),
-			fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s;", e.table.SQL(), name),
-		},
-		creates: true,
+	name := clip(e.table.Name, "_"+slots[1]+"_check")
+	add := fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s CHECK ((%s = %s) = (%s IS NOT NULL)) NOT VALID;",
+		e.table.SQL(), quoted(name), quoted(e.mapping.Status), typed(status), quoted(column))
+	validate := fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s;", e.table.SQL(), quoted(name))
+	f := Finding{
+		Code: code, Severity: Warning, Slots: slots, Message: message, creates: true,
+		Advice:     "add the constraint; to validate it reads the table once without blocking anybody, and fails if there are such rows",
+		Statements: []string{add, validate},
 	}
+	if slices.ContainsFunc(e.checks, func(c check) bool { return c.Name == name }) {
+		f.Statements = []string{validate} // It was added before, and rows of then were in the way.
+	}
+	return f
 }
 
 // clip keeps a name within PostgreSQL's limit.

@@ -89,13 +89,26 @@ func (e *examination) indexFinding(w rows.Index) Finding {
 	return f
 }
 
-// create does not block writers. A partitioned table's index cannot be made that
-// way as a whole, only one partition after the other.
+// create does not block writers. Of a partitioned table it makes one index after
+// the other: a whole one cannot be made that way.
 func (e *examination) create(w rows.Index) []string {
-	if e.relation.Partitioned {
-		return []string{w.Create}
+	const begin = "CREATE INDEX "
+	table := " ON " + e.table.SQL()
+	if !e.relation.Partitioned {
+		return []string{strings.Replace(w.Create, begin, begin+"CONCURRENTLY ", 1)}
 	}
-	return []string{strings.Replace(w.Create, "CREATE INDEX ", "CREATE INDEX CONCURRENTLY ", 1)}
+	if slices.ContainsFunc(e.leaves, func(l leaf) bool { return l.Level != 1 }) {
+		return []string{w.Create} // Partitions of partitions: all at once, and writers wait.
+	}
+	statements := []string{strings.Replace(w.Create, table, " ON ONLY "+e.table.SQL(), 1)}
+	suffix := strings.TrimPrefix(w.Name, e.table.Name)
+	for _, l := range e.leaves {
+		name := quoted(clip(l.Name, suffix))
+		made := strings.Replace(w.Create, begin+quoted(w.Name)+table, begin+"CONCURRENTLY IF NOT EXISTS "+name+" ON "+quoted(l.Schema)+"."+quoted(l.Name), 1)
+		statements = append(statements, made,
+			fmt.Sprintf("ALTER INDEX %s.%s ATTACH PARTITION %s.%s;", quoted(e.table.Schema), quoted(w.Name), quoted(l.Schema), name))
+	}
+	return statements
 }
 
 func (e *examination) drop(w rows.Index) string {

@@ -28,7 +28,7 @@ func (e *examination) lookAtServer(ctx context.Context) (err error) {
 			Code: AsynchronousCommit, Severity: Warning,
 			Message:    "synchronous_commit is off: a crash of the server forgets the outcomes of its last moments, and those events are published again. Claims are durable all the same",
 			Advice:     "set it on for the relay's role",
-			Statements: []string{"ALTER ROLE CURRENT_USER SET synchronous_commit = on;"},
+			Statements: []string{"ALTER ROLE " + quoted(e.server.Role) + " SET synchronous_commit = on;"},
 		})
 	}
 	return nil

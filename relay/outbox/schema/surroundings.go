@@ -60,17 +60,13 @@ const (
 )
 
 // lookAtVacuum looks at the table or its partitions, and at their counters.
-func (e *examination) lookAtVacuum(ctx context.Context) error {
+func (e *examination) lookAtVacuum(context.Context) error {
 	if e.relation.OID == 0 {
 		return nil
 	}
-	leaves, err := ask[leaf](ctx, e, question("leaves"), e.relation.OID)
-	if err != nil {
-		return err
-	}
 	var sum counters
 	var statements []string
-	for _, l := range leaves {
+	for _, l := range e.leaves {
 		sum = counters{sum.inserted + l.Inserted, sum.updated + l.Updated, sum.deleted + l.Deleted}
 		if (!l.Vacuumed || l.Scale*million+l.Threshold > tolerableDead) && len(statements) < maxLeaves {
 			statements = append(statements, "ALTER TABLE "+quoted(l.Schema)+"."+quoted(l.Name)+" SET ("+vacuuming+");")

@@ -1,12 +1,13 @@
 -- What holds the rows of the table $1, the table itself or its partitions: how each is vacuumed, what its own settings do
 -- not say being the server's, and how many rows were ever inserted, updated and deleted.
 WITH leaf AS (
-    SELECT t.relid::oid FROM pg_partition_tree($1::int8::oid::regclass) AS t WHERE t.isleaf
+    SELECT t.relid::oid, t.level FROM pg_partition_tree($1::int8::oid::regclass) AS t WHERE t.isleaf
     UNION
-    SELECT $1::int8::oid WHERE NOT EXISTS (SELECT FROM pg_partition_tree($1::int8::oid::regclass))
+    SELECT $1::int8::oid, 0 WHERE NOT EXISTS (SELECT FROM pg_partition_tree($1::int8::oid::regclass))
 )
 SELECT n.nspname::text AS schema,
        c.relname::text AS name,
+       l.level,
        COALESCE(o.enabled::boolean, true) AND current_setting('autovacuum')::boolean AS vacuumed,
        COALESCE(o.scale, current_setting('autovacuum_vacuum_scale_factor'))::float8 AS scale,
        COALESCE(o.threshold, current_setting('autovacuum_vacuum_threshold'))::float8 AS threshold,
