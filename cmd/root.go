@@ -33,6 +33,6 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newManager(), newRelay(), newValidate(), newVersion())
+	root.AddCommand(newManager(), newRelay(), newSchema(), newValidate(), newVersion())
 	return root
 }

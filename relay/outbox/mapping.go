@@ -3,6 +3,8 @@ package outbox
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/relayfleet/relayfleet/relay/event"
@@ -110,11 +112,16 @@ func Debezium() Mapping {
 	}
 }
 
+// presets are the mappings by name.
+var presets = map[string]func() Mapping{
+	"Relayfleet": Relayfleet, "Lab": Lab, "StatusCodes": StatusCodes, "Token": Token, "Debezium": Debezium,
+}
+
+// Presets are the names of all presets.
+func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
+
 // Preset returns the mapping of that name.
 func Preset(name string) (Mapping, bool) {
-	presets := map[string]func() Mapping{
-		"Relayfleet": Relayfleet, "Lab": Lab, "StatusCodes": StatusCodes, "Token": Token, "Debezium": Debezium,
-	}
 	preset, ok := presets[name]
 	if !ok {
 		return Mapping{}, false
