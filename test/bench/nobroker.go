@@ -11,7 +11,6 @@ import (
 	"github.com/relayfleet/relayfleet/relay/event"
 	"github.com/relayfleet/relayfleet/relay/outbox"
 	"github.com/relayfleet/relayfleet/relay/outbox/rows"
-	"github.com/relayfleet/relayfleet/relay/outbox/schema"
 )
 
 // nullName is the relay whose publisher answers at once: what the database
@@ -108,7 +107,7 @@ func (s *stage) startNull(ctx context.Context, listener relay.Events) (stop func
 	}
 	r := relay.New(relay.Config{
 		Store: store, Publishers: []relay.Publisher{instant{}},
-		CheckDatabase: func(ctx context.Context) error { return schema.Check(ctx, db, outboxTable, outbox.Relayfleet()) },
+		CheckDatabase: db.Refresh,
 		CheckBroker:   func(context.Context) error { return nil },
 		BatchSize:     batchSize,
 		Events:        listener,

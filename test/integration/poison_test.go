@@ -16,7 +16,6 @@ import (
 	"github.com/relayfleet/relayfleet/relay/event"
 	"github.com/relayfleet/relayfleet/relay/outbox"
 	"github.com/relayfleet/relayfleet/relay/outbox/rows"
-	"github.com/relayfleet/relayfleet/relay/outbox/schema"
 	"github.com/relayfleet/relayfleet/relay/publish"
 	"github.com/relayfleet/relayfleet/relay/settings"
 	"github.com/relayfleet/relayfleet/test/load"
@@ -89,7 +88,7 @@ func TestARecordThatTheBrokerNeverAnswersFailsAloneAndStopsNobody(t *testing.T) 
 	require.NoError(t, err)
 	c := dataplane.Config{
 		Store: store, Abilities: store.Abilities(), BatchSize: 100, MaxClaim: 4 * f.lease,
-		CheckDatabase: func(ctx context.Context) error { return schema.Check(ctx, db, f.tables.Outbox(), outbox.Relayfleet()) },
+		CheckDatabase: db.Refresh,
 		Retry:         dataplane.RetryPolicy{MaxAttempts: 3, MaxAge: time.Hour, Backoff: time.Second, MaxBackoff: time.Minute},
 		Events: dataplane.Events{
 			Paused:    func(s dataplane.Subject, err error) { t.Log(s, err); pauses.Add(1) },
