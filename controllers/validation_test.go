@@ -17,12 +17,16 @@ import (
 	"github.com/relayfleet/relayfleet/api/v1alpha1"
 )
 
-// invalid objects are a valid one and one change; the message has to say what to
-// write instead.
-func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	long := strings.Repeat("a", 64)
+// invalid is a change that makes an object invalid, and what the refusal says: what
+// to write instead.
+type invalid struct {
+	change func(map[string]any)
+	want   string
+}
+
+func invalidObjects(t *testing.T) map[string]invalid {
+	t.Helper()
+	long, bytes := strings.Repeat("a", 64), strings.Repeat("\u00e9", 32)
 	set := func(value any, path ...string) func(map[string]any) {
 		return func(o map[string]any) {
 			if value == nil {
@@ -45,10 +49,7 @@ func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
 	uri := []string{"database", "uriFrom", "secretKeyRef"}
 	password := object("secretKeyRef", object("name", "orders", "key", "password"))
 	oauth := object("tokenEndpoint", "https://login.example.com/t", "clientID", "c", "clientSecretFrom", password)
-	for name, tc := range map[string]struct {
-		change func(map[string]any)
-		want   string
-	}{
+	return map[string]invalid{
 		"name too long":     {set(strings.Repeat("a", 51), "metadata", "name"), "use at most 50 characters"},
 		"name with a dot":   {set("a.b", "metadata", "name"), "'-' in place of '.'"},
 		"no table":          {spec(nil, "table"), "write exactly one of table"},
@@ -140,7 +141,7 @@ func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
 		"preset unknown":             {spec("Oracle", "mapping", "preset"), `supported values: "Relayfleet", "Lab", "StatusCodes", "Token", "Debezium"`},
 		"no id column":               {spec(object("id", ""), "mapping", "columns"), "mapping.columns.id in body should be at least 1 chars long"},
 		"column too long":            {spec(object("key", long), "mapping", "columns"), "may not be more than 63"},
-		"no fence":                   {spec(object("generation", "", "claimToken", ""), "mapping", "columns"), "map generation or claimToken"},
+		"no fence":                   {spec(object("generation", "", "claimToken", ""), "mapping", "columns"), "map columns.generation or columns.claimToken"},
 		"no ready status":            {spec(object("ready", ""), "mapping", "statuses"), "mapping.statuses.ready in body should be at least 1 chars long"},
 		"column unknown":             {spec(object("topik", "t"), "mapping", "columns"), `unknown field "spec.mapping.columns.topik"`},
 		"header twice":               {spec([]any{object("name", "a", "column", "b"), object("name", "a", "column", "c")}, "mapping", "headers"), "Duplicate value"},
@@ -159,7 +160,48 @@ func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
 		"notify without channel":     {spec(object("mode", "Notify"), "wakeUp"), "mode Notify and channel belong together"},
 		"channel without notify":     {spec(object("channel", "c"), "wakeUp"), "mode Notify and channel belong together"},
 		"notify through a pooler":    {both(spec("Transaction", "database", "pooling"), spec(object("mode", "Notify", "channel", "c"), "wakeUp")), "such a pooler passes no notifications on"},
-	} {
+		"names of many bytes":        {spec(object("schema", bytes, "name", "b"), "tableRef"), "write at most 63 bytes"},
+		"topic column of bytes":      {spec(object("column", bytes), "topicFrom"), "write at most 63 bytes"},
+		"column of many bytes":       {spec(object("lastError", bytes), "mapping", "columns"), "write at most 63 bytes"},
+		"status of many bytes":       {spec(object("sent", bytes), "mapping", "statuses"), "write at most 63 bytes"},
+		"header column of bytes":     {spec([]any{object("name", "a", "column", bytes)}, "mapping", "headers"), "write at most 63 bytes"},
+		"channel of many bytes":      {spec(object("mode", "Notify", "channel", bytes), "wakeUp"), "write at most 63 bytes"},
+		"no fence of the lab":        {spec(object("preset", "Lab", "columns", object("generation", "")), "mapping"), "map columns.generation or columns.claimToken"},
+		"no fence of a token":        {spec(object("preset", "Token", "columns", object("claimToken", "")), "mapping"), "map columns.generation or columns.claimToken"},
+		"claims not told":            {spec(object("preset", "Lab", "statuses", object("inProgress", "")), "mapping"), "map columns.claimToken where statuses.inProgress is empty"},
+		"status of two states":       {spec(object("sent", "READY"), "mapping", "statuses"), "write four different statuses"},
+		"code of two states":         {spec(object("preset", "StatusCodes", "statuses", object("failed", "2")), "mapping"), "write four different statuses"},
+		"delete what is renamed":     {both(spec(object("failed", "DEAD"), "mapping", "statuses"), spec(object("policy", "Delete", "statuses", []any{"SENT", "DEAD"}), "retention")), "must name only what is done"},
+		"delete what is pending":     {both(spec("Token", "mapping", "preset"), spec(object("policy", "Delete", "statuses", []any{"PENDING"}), "retention")), "must name only what is done"},
+		"delete what is claimed":     {spec(object("policy", "Delete", "statuses", []any{"INPROGRESS"}), "retention"), "must name only what is done"},
+		"delete nothing":             {spec(object("policy", "Delete", "statuses", []any{}), "retention"), "should have at least 1 items"},
+		"delete a status twice":      {spec(object("policy", "Delete", "statuses", []any{"SENT", "SENT"}), "retention"), "Duplicate value"},
+		"delete an empty status":     {spec(object("policy", "Delete", "statuses", []any{""}), "retention"), "should be at least 1 chars long"},
+		"delete without asking":      {spec(object("policy", "Keep", "statuses", []any{"SENT"}), "retention"), "only for policy Delete"},
+		"retention unknown":          {spec("Archive", "retention", "policy"), `supported values: "Keep", "Delete"`},
+		"onFailed unknown":           {spec(object("mode", "Key", "onFailed", "Drop"), "ordering"), `supported values: "Halt", "Skip"`},
+		"wake-up unknown":            {spec(object("mode", "Stream", "channel", "c"), "wakeUp"), `supported values: "Poll", "Notify"`},
+		"priority by number":         {spec(int64(1), "priority", "enabled"), "must be of type boolean"},
+		"certificate key is a path":  {spec(object("secretRef", object("name", "c", "certificateKey", "..")), "kafka", "tls", "clientCertificateFrom"), "write a key of the Secret's data"},
+		"certificate elsewhere":      {spec(object("secretRef", object("name", "a/b")), "kafka", "tls", "clientCertificateFrom"), "write the name of a Secret in this namespace"},
+		"certificate of nothing":     {spec(object(), "kafka", "tls", "clientCertificateFrom"), "secretRef: Required value"},
+		"no mechanism":               {spec(object("username", "u", "passwordFrom", password), "kafka", "authentication"), "type: Required value"},
+		"token without an address":   {both(spec(object(), "kafka", "tls"), spec(object("type", "OAUTHBEARER", "oauth", object("clientID", "c", "clientSecretFrom", password)), "kafka", "authentication")), "tokenEndpoint: Required value"},
+		"token without a client":     {both(spec(object(), "kafka", "tls"), spec(object("type", "OAUTHBEARER", "oauth", object("tokenEndpoint", "https://a/t", "clientSecretFrom", password)), "kafka", "authentication")), "clientID: Required value"},
+		"token without a secret":     {both(spec(object(), "kafka", "tls"), spec(object("type", "OAUTHBEARER", "oauth", object("tokenEndpoint", "https://a/t", "clientID", "c")), "kafka", "authentication")), "clientSecretFrom: Required value"},
+		"token of a bad port":        {both(spec(object(), "kafka", "tls"), spec(object("type", "OAUTHBEARER", "oauth", object("tokenEndpoint", "https://a:b/t", "clientID", "c", "clientSecretFrom", password)), "kafka", "authentication")), "write an https address"},
+		"token with a fragment":      {both(spec(object(), "kafka", "tls"), spec(object("type", "OAUTHBEARER", "oauth", object("tokenEndpoint", "https://a/t#b", "clientID", "c", "clientSecretFrom", password)), "kafka", "authentication")), "write an https address"},
+		"template of nested columns": {spec(object("template", "a.{b{c}}"), "topicFrom"), "at least one column in braces"},
+		"template of no name":        {spec(object("template", "a.{}"), "topicFrom"), "at least one column in braces"},
+		"preset without its topic":   {both(spec(nil, "topic"), spec("Debezium", "mapping", "preset"), spec(object("column", "c"), "topicFrom")), "write topic: it is where events go"},
+		"order of no sequence":       {both(spec(object("mode", "Key"), "ordering"), spec(object("preset", "Token", "columns", object("sequence", "")), "mapping")), "map mapping.columns.sequence"},
+	}
+}
+
+func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, tc := range invalidObjects(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			object := unstructuredOf(t, w.outbox())

@@ -6,9 +6,8 @@ package v1alpha1
 type TopicFrom struct {
 	// column holds the topic; NULL means spec.topic.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Column string `json:"column,omitempty"`
+	Column Name `json:"column,omitempty"`
 
 	// template is a topic in which {column} stands for the row's value.
 	// +kubebuilder:validation:MinLength=1
@@ -89,7 +88,6 @@ type WakeUp struct {
 
 	// channel is what a trigger of yours notifies; with mode Notify.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Channel string `json:"channel,omitempty"`
+	Channel Name `json:"channel,omitempty"`
 }

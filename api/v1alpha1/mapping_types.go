@@ -15,6 +15,10 @@ const (
 )
 
 // Mapping says which columns and values of the table mean what.
+//
+// +kubebuilder:validation:XValidation:rule="[self.?preset.orValue('Relayfleet')].all(preset, (self.?columns.?generation.hasValue() ? size(self.columns.generation) > 0 : preset != 'Token') || (self.?columns.?claimToken.hasValue() ? size(self.columns.claimToken) > 0 : preset != 'Lab'))",message="map columns.generation or columns.claimToken: a claim needs one of them as its fence"
+// +kubebuilder:validation:XValidation:rule="[self.?preset.orValue('Relayfleet')].all(preset, (self.?statuses.?inProgress.hasValue() ? size(self.statuses.inProgress) > 0 : preset != 'Token') || (self.?columns.?claimToken.hasValue() ? size(self.columns.claimToken) > 0 : preset != 'Lab'))",message="map columns.claimToken where statuses.inProgress is empty: nothing else tells a claimed row"
+// +kubebuilder:validation:XValidation:rule="[self.?preset.orValue('Relayfleet')].all(preset, [[self.?statuses.?ready.orValue({'StatusCodes': '0', 'Token': 'PENDING'}[?preset].orValue('READY')), self.?statuses.?inProgress.orValue({'StatusCodes': '1', 'Token': '-'}[?preset].orValue('INPROGRESS')), self.?statuses.?sent.orValue({'StatusCodes': '2'}[?preset].orValue('SENT')), self.?statuses.?failed.orValue({'StatusCodes': '3', 'Lab': '-'}[?preset].orValue('FAILED'))].filter(value, size(value) > 0 && value != '-')].all(values, values.all(value, values.exists_one(other, other == value))))",message="write four different statuses: two states with one value could not be told apart (what is unset is the preset's)"
 type Mapping struct {
 	// preset is the table that the rest of the mapping starts from. Unset:
 	// Relayfleet. A change rolls the relays.
@@ -38,6 +42,12 @@ type Mapping struct {
 	Headers []HeaderColumn `json:"headers,omitempty"`
 }
 
+// Name is a name as PostgreSQL's catalogue has it, or a value of the status column.
+//
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:XValidation:rule="size(bytes(self)) <= 63",message="write at most 63 bytes: PostgreSQL cuts longer names, and letters outside ASCII take several bytes"
+type Name = string
+
 // HeaderColumn makes a header of a column.
 type HeaderColumn struct {
 	// name is the header's.
@@ -48,145 +58,125 @@ type HeaderColumn struct {
 
 	// column is its value: text, uuid or a number.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +required
-	Column string `json:"column,omitempty"`
+	Column Name `json:"column,omitempty"`
 }
 
-// Columns are names by what they hold, verbatim. Without generation and
-// claimToken there is no fence; one of them is needed.
-//
-// +kubebuilder:validation:XValidation:rule="!(has(self.generation) && size(self.generation) == 0 && has(self.claimToken) && size(self.claimToken) == 0)",message="map generation or claimToken: a claim needs one of them as its fence"
+// Columns are names by what they hold, verbatim. An empty name says that the
+// table has no such column; the six that no table can do without have none.
 type Columns struct {
-	// id is primary key: bigint, integer, uuid or text.
+	// id is the primary key: bigint, integer, uuid or text.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	ID *string `json:"id,omitempty"`
+	ID *Name `json:"id,omitempty"`
 
-	// eventID is identity of the event: uuid, text, bigint or integer.
+	// eventID is the identity of the event: uuid, text, bigint or integer.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	EventID *string `json:"eventID,omitempty"`
+	EventID *Name `json:"eventID,omitempty"`
 
-	// sequence is a number that rises with every insert; the order of ordering mode Key. Unset: the id, where that is a number.
-	// +kubebuilder:validation:MaxLength=63
+	// sequence is a number that rises with every insert: the order of ordering
+	// mode Key. Empty: the id serves, where that is a number.
 	// +optional
-	Sequence *string `json:"sequence,omitempty"`
+	Sequence *Name `json:"sequence,omitempty"`
 
 	// partitionKey is the column by which the table is partitioned.
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	PartitionKey *string `json:"partitionKey,omitempty"`
+	PartitionKey *Name `json:"partitionKey,omitempty"`
 
 	// topic is a row's own topic: text.
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Topic *string `json:"topic,omitempty"`
+	Topic *Name `json:"topic,omitempty"`
 
 	// key is the key: text, uuid, bigint or integer.
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Key *string `json:"key,omitempty"`
+	Key *Name `json:"key,omitempty"`
 
 	// payload is the payload: bytea, text, json or jsonb; NULL is a tombstone.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Payload *string `json:"payload,omitempty"`
+	Payload *Name `json:"payload,omitempty"`
 
-	// headers is headers as a JSON object of strings: jsonb or json.
-	// +kubebuilder:validation:MaxLength=63
+	// headers is a JSON object of strings: jsonb or json.
 	// +optional
-	Headers *string `json:"headers,omitempty"`
+	Headers *Name `json:"headers,omitempty"`
 
-	// contentType is the payload's media type: text. Unset: it follows from the payload's type.
-	// +kubebuilder:validation:MaxLength=63
+	// contentType is the payload's media type: text. Empty: it follows from the
+	// payload's type.
 	// +optional
-	ContentType *string `json:"contentType,omitempty"`
+	ContentType *Name `json:"contentType,omitempty"`
 
 	// priority is a number; larger goes first, where priority is enabled.
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Priority *string `json:"priority,omitempty"`
+	Priority *Name `json:"priority,omitempty"`
 
 	// status is the state: text, a number or an enum.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Status *string `json:"status,omitempty"`
+	Status *Name `json:"status,omitempty"`
 
-	// generation is counts claims: bigint.
-	// +kubebuilder:validation:MaxLength=63
+	// generation counts claims: bigint. This or claimToken.
 	// +optional
-	Generation *string `json:"generation,omitempty"`
+	Generation *Name `json:"generation,omitempty"`
 
-	// claimToken is random per claim: uuid or text. Without it a lost commit is fenced by the server's start time only.
-	// +kubebuilder:validation:MaxLength=63
+	// claimToken is random per claim: uuid or text. Without it a lost commit is
+	// fenced by the server's start time only.
 	// +optional
-	ClaimToken *string `json:"claimToken,omitempty"`
+	ClaimToken *Name `json:"claimToken,omitempty"`
 
-	// attempts is charged by each claim: a number. Without it attempts are unlimited.
-	// +kubebuilder:validation:MaxLength=63
+	// attempts is charged by each claim: a number. Without it attempts are
+	// unlimited.
 	// +optional
-	Attempts *string `json:"attempts,omitempty"`
+	Attempts *Name `json:"attempts,omitempty"`
 
 	// leaseUntil is when a claim runs out: timestamptz.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	LeaseUntil *string `json:"leaseUntil,omitempty"`
+	LeaseUntil *Name `json:"leaseUntil,omitempty"`
 
 	// nextAttemptAt is when a waiting row is due: timestamptz.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	NextAttemptAt *string `json:"nextAttemptAt,omitempty"`
+	NextAttemptAt *Name `json:"nextAttemptAt,omitempty"`
 
-	// createdAt is when the row was inserted: timestamptz. Without it attempts alone decide about FAILED.
-	// +kubebuilder:validation:MaxLength=63
+	// createdAt is when the row was inserted: timestamptz. Without it attempts
+	// alone decide about FAILED.
 	// +optional
-	CreatedAt *string `json:"createdAt,omitempty"`
+	CreatedAt *Name `json:"createdAt,omitempty"`
 
-	// sentAt is when it was published: timestamptz. Without it that time goes into nextAttemptAt.
-	// +kubebuilder:validation:MaxLength=63
+	// sentAt is when it was published: timestamptz. Without it that time goes
+	// into nextAttemptAt.
 	// +optional
-	SentAt *string `json:"sentAt,omitempty"`
+	SentAt *Name `json:"sentAt,omitempty"`
 
-	// failedAt is when it became FAILED: timestamptz. Without it that time goes into nextAttemptAt.
-	// +kubebuilder:validation:MaxLength=63
+	// failedAt is when it became FAILED: timestamptz. Without it that time goes
+	// into nextAttemptAt.
 	// +optional
-	FailedAt *string `json:"failedAt,omitempty"`
+	FailedAt *Name `json:"failedAt,omitempty"`
 
 	// lastError is why it was refused last: text.
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	LastError *string `json:"lastError,omitempty"`
+	LastError *Name `json:"lastError,omitempty"`
 }
 
 // Statuses are values of the status column, as text.
 type Statuses struct {
 	// ready waits to be claimed.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Ready *string `json:"ready,omitempty"`
+	Ready *Name `json:"ready,omitempty"`
 
 	// inProgress is claimed. Empty: a claim is told by claimToken alone.
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	InProgress *string `json:"inProgress,omitempty"`
+	InProgress *Name `json:"inProgress,omitempty"`
 
 	// sent is published.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Sent *string `json:"sent,omitempty"`
+	Sent *Name `json:"sent,omitempty"`
 
 	// failed is given up. Empty: the table cannot say so, and permanent errors
 	// are retried at the longest back-off.
-	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Failed *string `json:"failed,omitempty"`
+	Failed *Name `json:"failed,omitempty"`
 }

@@ -62,7 +62,7 @@ type OutboxRelayList struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.ordering) && has(self.ordering.mode) && self.ordering.mode == 'Key' && has(self.mapping) && has(self.mapping.preset) && self.mapping.preset == 'Token') || (has(self.mapping.columns) && has(self.mapping.columns.sequence) && size(self.mapping.columns.sequence) > 0)",message="ordering mode Key needs a number that rises with every insert: map mapping.columns.sequence"
 // +kubebuilder:validation:XValidation:rule="!(has(self.wakeUp) && has(self.wakeUp.mode) && self.wakeUp.mode == 'Notify' && has(self.database.pooling) && self.database.pooling == 'Transaction')",message="wakeUp mode Notify contradicts database.pooling Transaction: such a pooler passes no notifications on; write mode Poll"
 // +kubebuilder:validation:XValidation:rule="!(has(self.retention) && has(self.retention.policy) && self.retention.policy == 'Delete' && has(self.mapping) && has(self.mapping.preset) && self.mapping.preset == 'StatusCodes') || has(self.retention.statuses)",message="write retention.statuses: with preset StatusCodes what is SENT (2) is not consumed yet; [\"4\"] deletes what is"
-// +kubebuilder:validation:XValidation:rule="!has(self.retention) || !has(self.retention.statuses) || self.retention.statuses.all(s, !(s in ['READY', 'INPROGRESS', 'FAILED', 'PENDING']) && !(s in ['0', '1', '3'] && has(self.mapping) && has(self.mapping.preset) && self.mapping.preset == 'StatusCodes'))",message="retention.statuses must name only what is done: rows that wait, are claimed or have FAILED are never deleted"
+// +kubebuilder:validation:XValidation:rule="!has(self.retention) || !has(self.retention.statuses) || [self.?mapping.?preset.orValue('Relayfleet')].all(preset, [self.?mapping.?statuses.?ready.orValue({'StatusCodes': '0', 'Token': 'PENDING'}[?preset].orValue('READY')), self.?mapping.?statuses.?inProgress.orValue({'StatusCodes': '1', 'Token': '-'}[?preset].orValue('INPROGRESS')), self.?mapping.?statuses.?failed.orValue({'StatusCodes': '3', 'Lab': '-'}[?preset].orValue('FAILED'))].all(value, value == '-' || !(value in self.retention.statuses)))",message="retention.statuses must name only what is done: rows that wait, are claimed or have FAILED are never deleted; leave out the ready, inProgress and failed status of the mapping"
 type OutboxRelaySpec struct {
 	// table is the outbox: "schema.table", or "table" in schema public. Lower
 	// case; a name with other characters goes into tableRef. A change rolls
@@ -178,15 +178,13 @@ type OutboxRelaySpec struct {
 type TableReference struct {
 	// schema is the table's schema.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +required
-	Schema string `json:"schema,omitempty"`
+	Schema Name `json:"schema,omitempty"`
 
 	// name is the table's name in its schema.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
 	// +required
-	Name string `json:"name,omitempty"`
+	Name Name `json:"name,omitempty"`
 }
 
 // Database says how to reach the outbox.

@@ -145,102 +145,102 @@ func (in *Columns) DeepCopyInto(out *Columns) {
 	*out = *in
 	if in.ID != nil {
 		in, out := &in.ID, &out.ID
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.EventID != nil {
 		in, out := &in.EventID, &out.EventID
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Sequence != nil {
 		in, out := &in.Sequence, &out.Sequence
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.PartitionKey != nil {
 		in, out := &in.PartitionKey, &out.PartitionKey
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Topic != nil {
 		in, out := &in.Topic, &out.Topic
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Key != nil {
 		in, out := &in.Key, &out.Key
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Payload != nil {
 		in, out := &in.Payload, &out.Payload
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Headers != nil {
 		in, out := &in.Headers, &out.Headers
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.ContentType != nil {
 		in, out := &in.ContentType, &out.ContentType
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Priority != nil {
 		in, out := &in.Priority, &out.Priority
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Status != nil {
 		in, out := &in.Status, &out.Status
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Generation != nil {
 		in, out := &in.Generation, &out.Generation
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.ClaimToken != nil {
 		in, out := &in.ClaimToken, &out.ClaimToken
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Attempts != nil {
 		in, out := &in.Attempts, &out.Attempts
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.LeaseUntil != nil {
 		in, out := &in.LeaseUntil, &out.LeaseUntil
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.NextAttemptAt != nil {
 		in, out := &in.NextAttemptAt, &out.NextAttemptAt
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.CreatedAt != nil {
 		in, out := &in.CreatedAt, &out.CreatedAt
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.SentAt != nil {
 		in, out := &in.SentAt, &out.SentAt
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.FailedAt != nil {
 		in, out := &in.FailedAt, &out.FailedAt
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.LastError != nil {
 		in, out := &in.LastError, &out.LastError
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 }
@@ -435,7 +435,9 @@ func (in *Mapping) DeepCopyInto(out *Mapping) {
 	if in.Headers != nil {
 		in, out := &in.Headers, &out.Headers
 		*out = make([]HeaderColumn, len(*in))
-		copy(*out, *in)
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
 	}
 }
 
@@ -550,12 +552,12 @@ func (in *OutboxRelaySpec) DeepCopyInto(out *OutboxRelaySpec) {
 	if in.TableRef != nil {
 		in, out := &in.TableRef, &out.TableRef
 		*out = new(TableReference)
-		**out = **in
+		(*in).DeepCopyInto(*out)
 	}
 	if in.TopicFrom != nil {
 		in, out := &in.TopicFrom, &out.TopicFrom
 		*out = new(TopicFrom)
-		**out = **in
+		(*in).DeepCopyInto(*out)
 	}
 	in.Database.DeepCopyInto(&out.Database)
 	in.Kafka.DeepCopyInto(&out.Kafka)
@@ -563,7 +565,7 @@ func (in *OutboxRelaySpec) DeepCopyInto(out *OutboxRelaySpec) {
 	out.Ordering = in.Ordering
 	out.Priority = in.Priority
 	in.Retention.DeepCopyInto(&out.Retention)
-	out.WakeUp = in.WakeUp
+	in.WakeUp.DeepCopyInto(&out.WakeUp)
 	in.Retry.DeepCopyInto(&out.Retry)
 	in.Scaling.DeepCopyInto(&out.Scaling)
 	in.Pod.DeepCopyInto(&out.Pod)
@@ -806,22 +808,22 @@ func (in *Statuses) DeepCopyInto(out *Statuses) {
 	*out = *in
 	if in.Ready != nil {
 		in, out := &in.Ready, &out.Ready
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.InProgress != nil {
 		in, out := &in.InProgress, &out.InProgress
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Sent != nil {
 		in, out := &in.Sent, &out.Sent
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 	if in.Failed != nil {
 		in, out := &in.Failed, &out.Failed
-		*out = new(string)
+		*out = new(Name)
 		**out = **in
 	}
 }

@@ -94,64 +94,64 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: attempts
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: claimToken
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: contentType
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: createdAt
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: eventID
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: failedAt
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: generation
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: headers
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: id
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: key
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: lastError
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: leaseUntil
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: nextAttemptAt
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: partitionKey
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: payload
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: priority
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: sentAt
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: sequence
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: status
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: topic
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Database
   map:
     fields:
@@ -202,7 +202,7 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: column
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: name
       type:
         scalar: string
@@ -283,6 +283,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: statuses
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Statuses
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Name
+  scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.OAuth
   map:
     fields:
@@ -545,16 +547,16 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: failed
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: inProgress
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: ready
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: sent
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.TLSMode
   scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.TableReference
@@ -562,16 +564,16 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: name
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: schema
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.TopicFrom
   map:
     fields:
     - name: column
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: template
       type:
         scalar: string
@@ -580,7 +582,7 @@ var schemaYAML = typed.YAMLObject(`types:
     fields:
     - name: channel
       type:
-        scalar: string
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
     - name: mode
       type:
         scalar: string

@@ -5,14 +5,15 @@ package v1alpha1
 // ColumnsApplyConfiguration represents a declarative configuration of the Columns type for use
 // with apply.
 //
-// Columns are names by what they hold, verbatim. Without generation and
-// claimToken there is no fence; one of them is needed.
+// Columns are names by what they hold, verbatim. An empty name says that the
+// table has no such column; the six that no table can do without have none.
 type ColumnsApplyConfiguration struct {
-	// id is primary key: bigint, integer, uuid or text.
+	// id is the primary key: bigint, integer, uuid or text.
 	ID *string `json:"id,omitempty"`
-	// eventID is identity of the event: uuid, text, bigint or integer.
+	// eventID is the identity of the event: uuid, text, bigint or integer.
 	EventID *string `json:"eventID,omitempty"`
-	// sequence is a number that rises with every insert; the order of ordering mode Key. Unset: the id, where that is a number.
+	// sequence is a number that rises with every insert: the order of ordering
+	// mode Key. Empty: the id serves, where that is a number.
 	Sequence *string `json:"sequence,omitempty"`
 	// partitionKey is the column by which the table is partitioned.
 	PartitionKey *string `json:"partitionKey,omitempty"`
@@ -22,29 +23,35 @@ type ColumnsApplyConfiguration struct {
 	Key *string `json:"key,omitempty"`
 	// payload is the payload: bytea, text, json or jsonb; NULL is a tombstone.
 	Payload *string `json:"payload,omitempty"`
-	// headers is headers as a JSON object of strings: jsonb or json.
+	// headers is a JSON object of strings: jsonb or json.
 	Headers *string `json:"headers,omitempty"`
-	// contentType is the payload's media type: text. Unset: it follows from the payload's type.
+	// contentType is the payload's media type: text. Empty: it follows from the
+	// payload's type.
 	ContentType *string `json:"contentType,omitempty"`
 	// priority is a number; larger goes first, where priority is enabled.
 	Priority *string `json:"priority,omitempty"`
 	// status is the state: text, a number or an enum.
 	Status *string `json:"status,omitempty"`
-	// generation is counts claims: bigint.
+	// generation counts claims: bigint. This or claimToken.
 	Generation *string `json:"generation,omitempty"`
-	// claimToken is random per claim: uuid or text. Without it a lost commit is fenced by the server's start time only.
+	// claimToken is random per claim: uuid or text. Without it a lost commit is
+	// fenced by the server's start time only.
 	ClaimToken *string `json:"claimToken,omitempty"`
-	// attempts is charged by each claim: a number. Without it attempts are unlimited.
+	// attempts is charged by each claim: a number. Without it attempts are
+	// unlimited.
 	Attempts *string `json:"attempts,omitempty"`
 	// leaseUntil is when a claim runs out: timestamptz.
 	LeaseUntil *string `json:"leaseUntil,omitempty"`
 	// nextAttemptAt is when a waiting row is due: timestamptz.
 	NextAttemptAt *string `json:"nextAttemptAt,omitempty"`
-	// createdAt is when the row was inserted: timestamptz. Without it attempts alone decide about FAILED.
+	// createdAt is when the row was inserted: timestamptz. Without it attempts
+	// alone decide about FAILED.
 	CreatedAt *string `json:"createdAt,omitempty"`
-	// sentAt is when it was published: timestamptz. Without it that time goes into nextAttemptAt.
+	// sentAt is when it was published: timestamptz. Without it that time goes
+	// into nextAttemptAt.
 	SentAt *string `json:"sentAt,omitempty"`
-	// failedAt is when it became FAILED: timestamptz. Without it that time goes into nextAttemptAt.
+	// failedAt is when it became FAILED: timestamptz. Without it that time goes
+	// into nextAttemptAt.
 	FailedAt *string `json:"failedAt,omitempty"`
 	// lastError is why it was refused last: text.
 	LastError *string `json:"lastError,omitempty"`
