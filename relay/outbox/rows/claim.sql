@@ -31,8 +31,8 @@ WITH candidate AS MATERIALIZED (
 )
 UPDATE /*table*/public.outbox AS o
 SET /*if inprogress*//*status*/status = /*inprogress*/'INPROGRESS',/*end*/
-    /*if generation*//*generation*/generation = o.generation OPERATOR(pg_catalog.+) 1,/*end*/
-    /*if attempts*//*attempts*/attempts = o.attempts OPERATOR(pg_catalog.+) 1,/*end*/
+    /*if generation*//*generation*/generation = COALESCE(o.generation, 0) OPERATOR(pg_catalog.+) 1,/*end*/
+    /*if attempts*//*attempts*/attempts = COALESCE(o.attempts, 0) OPERATOR(pg_catalog.+) 1,/*end*/
     /*if token*//*claim_token*/claim_token = (SELECT $1::pg_catalog.text::/*tokentype*/pg_catalog.uuid),/*end*/
     /*lease_until*/lease_until = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 /*if whole*/WHERE o.id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))/*else FROM candidate AS c

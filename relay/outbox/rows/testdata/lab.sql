@@ -58,7 +58,7 @@ WITH candidate AS MATERIALIZED (
 )
 UPDATE "public"."outbox_lab" AS o
 SET "status" = 'INPROGRESS',
-    "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
+    "generation" = COALESCE(o."generation", 0) OPERATOR(pg_catalog.+) 1,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $1::pg_catalog.interval
 WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
 RETURNING o."id", o."generation", o."generation"::pg_catalog.int8, o."next_attempt_at",
@@ -198,7 +198,7 @@ WITH head AS MATERIALIZED (
     FOR UPDATE SKIP LOCKED
 )
 UPDATE "public"."outbox_lab" AS o
-SET "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
+SET "generation" = COALESCE(o."generation", 0) OPERATOR(pg_catalog.+) 1,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $1::pg_catalog.interval
 FROM candidate AS c
 WHERE o."id" OPERATOR(pg_catalog.=) c.id

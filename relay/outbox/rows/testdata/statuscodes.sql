@@ -79,8 +79,8 @@ WITH candidate AS MATERIALIZED (
 )
 UPDATE "public"."notification_outbox" AS o
 SET "send_status" = '1',
-    "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
-    "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
+    "generation" = COALESCE(o."generation", 0) OPERATOR(pg_catalog.+) 1,
+    "attempts" = COALESCE(o."attempts", 0) OPERATOR(pg_catalog.+) 1,
     "claim_token" = (SELECT $1::pg_catalog.text::pg_catalog.uuid),
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
@@ -260,8 +260,8 @@ WITH head AS MATERIALIZED (
     FOR UPDATE SKIP LOCKED
 )
 UPDATE "public"."notification_outbox" AS o
-SET "generation" = o."generation" OPERATOR(pg_catalog.+) 1,
-    "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
+SET "generation" = COALESCE(o."generation", 0) OPERATOR(pg_catalog.+) 1,
+    "attempts" = COALESCE(o."attempts", 0) OPERATOR(pg_catalog.+) 1,
     "claim_token" = (CASE WHEN (SELECT pg_catalog.count(*) FROM candidate) OPERATOR(pg_catalog.=) 1
         THEN $3::pg_catalog.text ELSE $1::pg_catalog.text END)::pg_catalog.uuid,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval

@@ -80,7 +80,7 @@ WITH candidate AS MATERIALIZED (
 )
 UPDATE "public"."delivery_outbox" AS o
 SET
-    "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
+    "attempts" = COALESCE(o."attempts", 0) OPERATOR(pg_catalog.+) 1,
     "claim_token" = (SELECT $1::pg_catalog.text::pg_catalog.text),
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
@@ -241,7 +241,7 @@ WITH head AS MATERIALIZED (
 )
 UPDATE "public"."delivery_outbox" AS o
 SET
-    "attempts" = o."attempts" OPERATOR(pg_catalog.+) 1,
+    "attempts" = COALESCE(o."attempts", 0) OPERATOR(pg_catalog.+) 1,
     "claim_token" = (CASE WHEN (SELECT pg_catalog.count(*) FROM candidate) OPERATOR(pg_catalog.=) 1
         THEN $3::pg_catalog.text ELSE $1::pg_catalog.text END)::pg_catalog.text,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
