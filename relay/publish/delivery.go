@@ -85,7 +85,7 @@ func (d *delivery) run(ctx context.Context, s *session) {
 	}
 	for _, q := range d.queues {
 		if q.err != nil {
-			d.meet("send", q.err)
+			d.giveUp(failure{q, q.err})
 		}
 	}
 	d.conclude()
@@ -137,8 +137,7 @@ func (d *delivery) recover(ctx context.Context, s *session, failed []failure) {
 	d.askAgain(ctx, s, again)
 	if renew {
 		if err := s.identify(ctx); err != nil {
-			d.meet("renew the producer id", err)
-			d.abandon(err)
+			d.abandon("renew the producer id", err)
 		}
 	}
 }
@@ -171,8 +170,24 @@ func (d *delivery) mayTryAgain(f failure) bool {
 // giveUp ends a queue. What was never handed over stays Unsent, or, in the row's
 // own topic, may be refused.
 func (d *delivery) giveUp(f failure) {
-	q := f.queue
-	var rest []int
+	rest := d.end(f.queue)
+	if f.queue.own && isAnswer(f.err) && judge(f.err).class != ClassEvent {
+		d.refuse(f.queue.target, rest, f.err)
+	} else {
+		d.meet("send", f.err)
+	}
+}
+
+// abandon ends all queues for a reason that is none of theirs.
+func (d *delivery) abandon(doing string, err error) {
+	d.meet(doing, err)
+	for _, q := range d.queues {
+		d.end(q)
+	}
+}
+
+// end empties a queue and returns the events that were never handed over.
+func (d *delivery) end(q *queue) (rest []int) {
 	for i, c := range q.chunks {
 		if i == 0 && c.maybe {
 			d.settle(c.events, event.Outcome{Kind: event.Unknown})
@@ -181,21 +196,8 @@ func (d *delivery) giveUp(f failure) {
 			rest = append(rest, c.events...)
 		}
 	}
-	if q.own && isAnswer(f.err) && judge(f.err).class != ClassEvent {
-		d.refuse(q.target, rest, f.err)
-	} else {
-		d.meet("send", f.err)
-	}
 	q.chunks, q.err = nil, nil
-}
-
-// abandon ends all queues.
-func (d *delivery) abandon(err error) {
-	for _, q := range d.queues {
-		if len(q.chunks) > 0 {
-			d.giveUp(failure{q, err})
-		}
-	}
+	return rest
 }
 
 func (d *delivery) settle(events []int, o event.Outcome) {

@@ -45,8 +45,7 @@ func (d *delivery) requests(ctx context.Context, s *session) ([]*request, []fail
 		err = s.identify(ctx)
 	}
 	if err != nil {
-		d.meet("find the leaders", err)
-		d.abandon(err)
+		d.abandon("find the leaders", err)
 		return nil, nil
 	}
 	var failed []failure

@@ -159,7 +159,7 @@ func (s *session) setLimits(ctx context.Context, topics map[string]*topic) {
 	}
 }
 
-// askForLimits fails when a topic does not tell its limit.
+// askForLimits fails when no topic tells its limit.
 func (s *session) askForLimits(names []string) (map[string]int, error) {
 	const setting = "max.message.bytes"
 	broker := s.client.LeastLoadedBroker()
@@ -184,10 +184,10 @@ func (s *session) askForLimits(names []string) (map[string]int, error) {
 			}
 		}
 	}
-	if len(limits) < len(names) {
-		err = errors.New("a topic does not tell its limit")
+	if len(limits) == 0 {
+		return nil, errors.New("no topic tells its limit")
 	}
-	return limits, err
+	return limits, nil
 }
 
 // meetBrokers learns which brokers there are, where no topic is to be asked for.

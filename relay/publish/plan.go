@@ -149,7 +149,7 @@ func isAnswer(err error) bool {
 // isAboutTopic: a broker has said that somebody has to do something about the topic.
 func isAboutTopic(err error) bool {
 	code := judge(err).code
-	return isAnswer(err) && (code == TopicMissing || code == TopicForbidden)
+	return isAnswer(err) && (code == TopicMissing || code == TopicForbidden) && !errors.Is(err, sarama.ErrClusterAuthorizationFailed)
 }
 
 // ownTopicOutcome is what becomes of an event whose own topic cannot be used: it

@@ -161,6 +161,32 @@ func TestNoFleetTopic(t *testing.T) {
 	requireProblem(t, publish.Unreachable, away.Probe(t.Context()))
 }
 
+// A producer id that is not to be had is nobody's topic's fault.
+func TestLostGrantChargesNoOwnTopic(t *testing.T) {
+	for name, faults := range map[string][]kfake.Fault{
+		"for a new producer id": {
+			{Keys: produceRequests, Err: kerr.OutOfOrderSequenceNumber},
+			{Keys: []kmsg.Key{kmsg.InitProducerID}, Err: kerr.ClusterAuthorizationFailed},
+		},
+		"to use it": {{Keys: produceRequests, Err: kerr.ClusterAuthorizationFailed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := newCluster(t, kfake.SeedTopics(2, "own"))
+			p := newProducer(t, cluster.ListenAddrs())
+			batch := numbered(20)
+			for i := range batch.Events {
+				batch.Events[i].Topic = "own"
+			}
+			requirePublished(t, p, batch)
+			cluster.Fault(faults...)
+			outcomes, err := publishSoon(t, p, batch)
+			requireProblem(t, publish.TopicForbidden, err)
+			requireAll(t, event.Unsent, outcomes)
+			requirePublished(t, p, batch)
+		})
+	}
+}
+
 // A cluster that can take nothing is not the events' fault, also where all of
 // them name their topics.
 func TestSickClusterChargesNoOwnTopic(t *testing.T) {
