@@ -40,6 +40,8 @@ type claimed struct {
 	reclaimed  bool
 	bytes      int32
 	partition  string
+	// place is what rows are sorted by first: where order matters their order.
+	place int64
 }
 
 // Claim takes rows as ask allows. Once it is sent it is not cancelled, only
@@ -140,13 +142,17 @@ func (s *Store) fence(t *taking) string {
 func (s *Store) take(ctx context.Context, conn *pgxpool.Conn, all *statements, t *taking) error {
 	low, sweep := s.from(t.started)
 	flush := &pgx.Batch{}
+	if s.config.Order.ByKey {
+		// First: whoever waits here sees what the claim before has done.
+		flush.Queue(all.lockOrdered.sql)
+	}
 	flush.Queue(all.durable.sql).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&t.now, &t.server, &t.suspectsWait, nil)
 	})
 	if t.ask.Suspects {
 		s.queueSuspects(flush, all, t)
 	} else {
-		do := all.limited("claim", t.ask.Rows)
+		do := all.limited(s.config.Order.claimStatement(), t.ask.Rows)
 		flush.Queue(do.sql, do.args(t.token.String(), s.config.Lease, low)...).Query(t.collect)
 	}
 	if err := s.db.Flush(ctx, conn, flush); err != nil {
@@ -156,7 +162,7 @@ func (s *Store) take(ctx context.Context, conn *pgxpool.Conn, all *statements, t
 		return fmt.Errorf("%w: %d rows for a limit of %d", errOverClaimed, len(t.taken), t.ask.Rows)
 	}
 	slices.SortFunc(t.taken, func(a, b claimed) int {
-		return cmp.Or(a.due.Compare(b.due), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.place, b.place), a.due.Compare(b.due), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
 	})
 	if !t.ask.Suspects {
 		s.advance(t, sweep)
@@ -193,9 +199,11 @@ func (t *taking) collect(rows pgx.Rows) error {
 		partition        pgtype.Text
 		reclaimed, first []string
 	)
-	_, err := pgx.ForEachRow(rows, []any{
-		&id, &row.generation, &row.attempts, &due, &row.bytes, &partition, &oldest, &reclaimed,
-	}, func() error {
+	into := []any{&id, &row.generation, &row.attempts, &due, &row.bytes, &partition, &oldest, &reclaimed}
+	if len(rows.FieldDescriptions()) > len(into) {
+		into = append(into, &row.place)
+	}
+	_, err := pgx.ForEachRow(rows, into, func() error {
 		row.id, row.due, row.partition = id.String(), finite(due), partition.String
 		t.taken, t.oldest, first = append(t.taken, row), finite(oldest), reclaimed
 		return nil

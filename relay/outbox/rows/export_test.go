@@ -20,11 +20,19 @@ type Statement struct {
 
 // Statements are all statements of a table by the names of their files.
 func Statements(table outbox.Table, m outbox.Mapping, shape outbox.Shape, limit int) map[string]Statement {
-	s := newStatements(table, m, shape)
+	return OrderedStatements(table, m, shape, limit, Order{})
+}
+
+// OrderedStatements are those of a store with an order.
+func OrderedStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape, limit int, o Order) map[string]Statement {
+	s := newStatements(table, m, shape, o)
 	all := map[string]statement{
-		"durable": s.durable, "claim": s.limited("claim", limit), "read": s.read, "settle_sent": s.settleSent,
+		"durable": s.durable, "claim": s.limited(o.claimStatement(), limit), "read": s.read, "settle_sent": s.settleSent,
 		"settle_retry": s.settleRetry, "release": s.release, "uncharge": s.uncharge, "renew": s.renew, "refused": s.refused,
 		"recover": s.recover, "recover_suspects": s.recoverSuspects, "backlog": s.backlog,
+	}
+	if o.ByKey {
+		all["lock_ordered"] = s.lockOrdered
 	}
 	if m.Failed != "" {
 		all["settle_failed"] = s.settleFailed

@@ -18,13 +18,14 @@ type Probe struct {
 	// Index is the name that Indexes gives to the index that it relies on; empty:
 	// it relies on the key's.
 	Index string
-	// Ordered: without a sort, because that would read all that is due.
+	// Ordered: without a sort, because that would read all that is due. Some
+	// statements sort what they have taken.
 	Ordered bool
 }
 
 // Probes are the statements whose work must not grow with the table.
-func Probes(table outbox.Table, m outbox.Mapping, shape outbox.Shape, retention *Retention) []Probe {
-	s := newStatements(table, m, shape)
+func Probes(table outbox.Table, m outbox.Mapping, shape outbox.Shape, order Order, retention *Retention) []Probe {
+	s := newStatements(table, m, shape, order)
 	const batch = 500
 	token := newToken().String()
 	lease := 30 * time.Second
@@ -37,7 +38,7 @@ func Probes(table outbox.Table, m outbox.Mapping, shape outbox.Shape, retention 
 		return Probe{Name: name, SQL: do.sql, Args: do.args(args...), Index: index, Ordered: ordered}
 	}
 	probes := []Probe{
-		probe("claim", s.limited("claim", batch), indexName(table, "queue"), true, token, lease, everything),
+		probe(order.claimStatement(), s.limited(order.claimStatement(), batch), indexName(table, "queue"), !order.ByKey, token, lease, everything),
 		probe("backlog", s.backlog, indexName(table, "queue"), false),
 		probe("settle_sent", s.settleSent, "", true, guarded...),
 	}

@@ -88,7 +88,7 @@ func (d table) Insert(t *testing.T, n int) []string {
 		m.NextAttemptAt: "clock_timestamp() - interval '1 second' + n * interval '1 ms'",
 	}
 	if m.Key != "" {
-		values[m.Key] = "'key ' || n"
+		values[m.Key] = "gen_random_uuid()::text"
 	}
 	if m.CreatedAt != "" {
 		values[m.CreatedAt] = "clock_timestamp() - interval '2 seconds'"

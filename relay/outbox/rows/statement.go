@@ -18,8 +18,9 @@ type statements struct {
 	keys                                                            keyType
 	durable, read, refused, recover, recoverSuspects, backlog       statement
 	settleSent, settleRetry, settleFailed, release, uncharge, renew statement
-	abandon, retention, referenced                                  statement
+	abandon, retention, referenced, lockOrdered                     statement
 
+	order Order
 	// byLimit keeps rendered claims; mu guards it.
 	mu      sync.Mutex
 	byLimit map[limitedName]statement
@@ -33,12 +34,24 @@ type limitedName struct {
 // maxKept bounds byLimit: limits are few, unless payloads differ wildly in size.
 const maxKept = 64
 
-func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape) *statements {
-	r := newRendering(table, m, shape)
+// Order says which rows a claim takes first.
+type Order struct {
+	// ByKey: an event is never taken before an earlier unresolved one of its key;
+	// Halt: nor behind one that has FAILED. The watermark is not used.
+	ByKey, Halt bool
+	// ByPriority: the larger priority first, but for OldestPercent of each claim,
+	// which goes to the rows that have been due longest. Not with ByKey.
+	ByPriority    bool
+	OldestPercent int
+}
+
+func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape, o Order) *statements {
+	r := newRendering(table, m, shape).ordered(table, m, shape, o)
 	s := &statements{
 		rendering:    r,
 		keys:         keyTypeOf(shape[m.ID].Type),
 		byLimit:      map[limitedName]statement{},
+		order:        o,
 		durable:      r.render("durable"),
 		read:         r.render("read"),
 		refused:      r.render("refused"),
@@ -55,6 +68,9 @@ func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape) *st
 			s.recoverSuspects = r.render("recover_suspects")
 		}
 	}
+	if o.ByKey {
+		s.lockOrdered = r.render("lock_ordered")
+	}
 	if m.Attempts != "" {
 		s.uncharge = r.render("uncharge")
 	}
@@ -64,8 +80,30 @@ func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape) *st
 	return s
 }
 
+// ordered adds what the order of claims asks for.
+func (r rendering) ordered(table outbox.Table, m outbox.Mapping, shape outbox.Shape, o Order) rendering {
+	r.can["unordered"], r.can["halt"] = !o.ByKey, o.Halt && m.Failed != ""
+	r.values["haltedfirst"] = ""
+	if r.can["halt"] {
+		r.values["haltedfirst"] = `AND NOT EXISTS (SELECT FROM ` + table.SQL() + ` AS f
+                      WHERE f.` + quoted(m.Key) + ` OPERATOR(pg_catalog.=) o.` + quoted(m.Key) +
+			` AND f.` + quoted(m.Order()) + ` OPERATOR(pg_catalog.<) o.` + quoted(m.Order()) + `
+                        AND f.` + quoted(m.Status) + ` OPERATOR(pg_catalog.=) ` + literal(m.Failed) + `)`
+	}
+	r.values["keytype"] = castName(shape[m.Key].Type)
+	r.values["orderclass"] = orderClass
+	r.values["ordervalue"] = "o." + quoted(m.Order()) + "::pg_catalog.int8"
+	return r
+}
+
+// aged is how many rows of a claim by priority go to the oldest.
+func (o Order) aged(limit int) int { return max(1, limit*o.OldestPercent/100) }
+
 // lockClass tells this lock from others that are taken on the same table.
-const lockClass = "1919249785::pg_catalog.int8" // "rfly", in ASCII
+const (
+	lockClass  = "1919249785::pg_catalog.int8" // "rfly", in ASCII
+	orderClass = "1919249775::pg_catalog.int8" // "rflo"
+)
 
 func (s *statements) setRetention(r Retention, m outbox.Mapping) {
 	with := s.rendering.with("deletable", literal(arrayOf(r.statuses(m)...))).with("limit", strconv.Itoa(purgeRows))
@@ -91,7 +129,7 @@ func (s *statements) limited(name string, limit int) statement {
 	if len(s.byLimit) >= maxKept {
 		clear(s.byLimit)
 	}
-	s.byLimit[key] = s.rendering.with("limit", strconv.Itoa(limit)).render(name)
+	s.byLimit[key] = s.rendering.with("limit", strconv.Itoa(limit)).with("agedlimit", strconv.Itoa(s.order.aged(limit))).render(name)
 	return s.byLimit[key]
 }
 
@@ -118,7 +156,9 @@ func newRendering(table outbox.Table, m outbox.Mapping, shape outbox.Shape) rend
 		"regclass": literal(table.SQL()),
 		"queue":    quoted(indexName(table, "queue")), "suspects": quoted(indexName(table, "suspects")),
 		"failedindex": quoted(indexName(table, "failed")), "retention": quoted(indexName(table, "retention")),
-		"lockclass": lockClass, "sentvalue": "o." + quoted(orElse(m.SentAt, m.NextAttemptAt)), "deletable": literal(arrayOf(m.Sent)),
+		"ordered": quoted(indexName(table, "ordered")), "halted": quoted(indexName(table, "halted")),
+		"priorityindex": quoted(indexName(table, "priority")),
+		"lockclass":     lockClass, "sentvalue": "o." + quoted(orElse(m.SentAt, m.NextAttemptAt)), "deletable": literal(arrayOf(m.Sent)),
 		"limit": "1", "cap": strconv.Itoa(backlogCap),
 		"ready": literal(m.Ready), "inprogress": literal(m.InProgress), "sent": literal(m.Sent), "failed": literal(m.Failed),
 		"unresolved": literal(arrayOf(m.Ready, m.InProgress)), "claimedstatus": literal(m.ClaimedStatus()),
@@ -280,6 +320,22 @@ func Indexes(table outbox.Table, m outbox.Mapping) []Index {
 func RetentionIndex(table outbox.Table, m outbox.Mapping, r Retention) Index {
 	rendered := newRendering(table, m, nil).with("deletable", literal(arrayOf(r.statuses(m)...))).render("index_retention")
 	return Index{indexName(table, "retention"), rendered.sql, "the deletion of published rows"}
+}
+
+// OrderIndexes are what claims in an order rely on beside Indexes.
+func OrderIndexes(table outbox.Table, m outbox.Mapping, o Order) []Index {
+	r := newRendering(table, m, nil)
+	var indexes []Index
+	if o.ByKey {
+		indexes = append(indexes, Index{indexName(table, "ordered"), r.render("index_ordered").sql, "claims in the order of keys"})
+	}
+	if o.ByKey && o.Halt && m.Failed != "" {
+		indexes = append(indexes, Index{indexName(table, "halted"), r.render("index_halted").sql, "keys that a FAILED event halts"})
+	}
+	if o.ByPriority {
+		indexes = append(indexes, Index{indexName(table, "priority"), r.render("index_priority").sql, "claims by priority"})
+	}
+	return indexes
 }
 
 // CreateIndexes are the statements of Indexes.

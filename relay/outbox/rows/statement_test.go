@@ -24,15 +24,24 @@ var oddTable = outbox.Table{Schema: `Shop "1"`, Name: `out; DROP TABLE "box"`}
 func TestStatementsAsTheyAreSent(t *testing.T) {
 	for preset, name := range presets {
 		t.Run(preset, func(t *testing.T) {
-			compareStatements(t, strings.ToLower(preset)+".sql", database.NewPreset(t, preset, outbox.Table{Schema: "public", Name: name}))
+			compareStatements(t, strings.ToLower(preset)+".sql", database.NewPreset(t, preset, outbox.Table{Schema: "public", Name: name}), rows.Order{})
 		})
 	}
-	t.Run("a table with an odd name", func(t *testing.T) { compareStatements(t, "odd_name.sql", database.NewNamed(t, oddTable)) })
+	t.Run("a table with an odd name", func(t *testing.T) { compareStatements(t, "odd_name.sql", database.NewNamed(t, oddTable), rows.Order{}) })
+	plain := outbox.Table{Schema: "public", Name: "outbox"}
+	for name, order := range orders {
+		t.Run(name, func(t *testing.T) { compareStatements(t, name+".sql", database.NewNamed(t, plain), order) })
+	}
 }
 
-func compareStatements(t *testing.T, file string, d database.Database) {
+// orders are those that a store can keep.
+var orders = map[string]rows.Order{
+	"halting": {ByKey: true, Halt: true}, "skipping": {ByKey: true}, "priority": {ByPriority: true, OldestPercent: 10},
+}
+
+func compareStatements(t *testing.T, file string, d database.Database, o rows.Order) {
 	t.Helper()
-	statements := rows.Statements(d.Table, d.Mapping, shape(t, d), 25)
+	statements := rows.OrderedStatements(d.Table, d.Mapping, shape(t, d), 25, o)
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(statements)) {
 		text.WriteString("-- " + name + ", parameters")
@@ -44,6 +53,9 @@ func compareStatements(t *testing.T, file string, d database.Database) {
 		require.NoError(t, err, name)
 	}
 	text.WriteString("-- indexes\n" + rows.CreateIndexes(d.Table, d.Mapping))
+	for _, index := range rows.OrderIndexes(d.Table, d.Mapping, o) {
+		text.WriteString(index.Create + "\n")
+	}
 	golden := filepath.Join("testdata", file)
 	if *rewrite {
 		require.NoError(t, os.WriteFile(golden, []byte(text.String()), 0o600))

@@ -22,6 +22,8 @@ type Config struct {
 	Mapping outbox.Mapping
 	// Lease is how long a claim holds.
 	Lease time.Duration
+	// Order says which rows a claim takes first.
+	Order Order
 	// Retention says which rows Purge deletes; nil: none.
 	Retention *Retention
 }
@@ -48,6 +50,9 @@ type Store struct {
 func New(db *outbox.DB, config Config) (*Store, error) {
 	if err := config.Mapping.Validate(); err != nil {
 		return nil, fmt.Errorf("mapping of the table: %w", err)
+	}
+	if err := config.Order.validate(config.Mapping); err != nil {
+		return nil, err
 	}
 	if config.Retention != nil {
 		if err := config.Retention.validate(config.Mapping); err != nil {
@@ -93,7 +98,10 @@ func (s *Store) prepared(ctx context.Context, conn *pgxpool.Conn) (*statements, 
 	if problem := s.config.Mapping.Find(shape); problem != nil {
 		return nil, problem
 	}
-	made := newStatements(s.config.Table, s.config.Mapping, shape)
+	if problem := s.config.Order.problem(s.config.Mapping, shape); problem != nil {
+		return nil, problem
+	}
+	made := newStatements(s.config.Table, s.config.Mapping, shape, s.config.Order)
 	if s.config.Retention != nil {
 		made.setRetention(*s.config.Retention, s.config.Mapping)
 	}

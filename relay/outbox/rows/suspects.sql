@@ -3,13 +3,19 @@
 -- which a row is claimed alone. Those with the most attempts come first, and only ones with as many: half a batch after two
 -- attempts, a quarter after three, and so on. So a row that kills is soon alone, and takes no neighbour along.
 --
+-- Where order matters only the first unresolved row of a key is taken, and none that an earlier FAILED one halts.
+--
 -- It does not matter how a claim came to hold one row: it was alone, and its token says so.
 WITH head AS MATERIALIZED (
     SELECT /*counter*/o.attempts AS tries
     FROM /*table*/public.outbox AS o
     WHERE /*suspected:*/o.status OPERATOR(pg_catalog.=) 'INPROGRESS'
       AND o.attempts OPERATOR(pg_catalog.>=) 2/*:suspected*/
-      AND o.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+      AND o.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()/*if unordered*//*else
+      AND NOT EXISTS (SELECT FROM {table} AS e
+                      WHERE e.{key} OPERATOR(pg_catalog.=) o.{key} AND e.{ordername} OPERATOR(pg_catalog.<) o.{ordername}
+                        AND e.{status} OPERATOR(pg_catalog.=) ANY ({unresolved}))
+      {haltedfirst}*/
     ORDER BY /*counter*/o.attempts DESC, o.lease_until, /*order*/o.id
     LIMIT 1
 ), candidate AS MATERIALIZED (
@@ -18,7 +24,11 @@ WITH head AS MATERIALIZED (
     WHERE /*suspected:*/o.status OPERATOR(pg_catalog.=) 'INPROGRESS'
       AND o.attempts OPERATOR(pg_catalog.>=) 2/*:suspected*/
       AND /*counter*/o.attempts OPERATOR(pg_catalog.=) (SELECT tries FROM head)
-      AND o.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+      AND o.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()/*if unordered*//*else
+      AND NOT EXISTS (SELECT FROM {table} AS e
+                      WHERE e.{key} OPERATOR(pg_catalog.=) o.{key} AND e.{ordername} OPERATOR(pg_catalog.<) o.{ordername}
+                        AND e.{status} OPERATOR(pg_catalog.=) ANY ({unresolved}))
+      {haltedfirst}*/
     ORDER BY o.lease_until, /*order*/o.id
     LIMIT (SELECT CASE WHEN tries OPERATOR(pg_catalog.>=) $4::pg_catalog.int8 THEN 1
                        ELSE GREATEST(/*limit*/500 OPERATOR(pg_catalog.>>) LEAST(tries OPERATOR(pg_catalog.-) 1, 30)::pg_catalog.int4, 1) END
@@ -26,8 +36,8 @@ WITH head AS MATERIALIZED (
     FOR UPDATE SKIP LOCKED
 )
 UPDATE /*table*/public.outbox AS o
-SET /*if generation*//*generation*/generation = o.generation OPERATOR(pg_catalog.+) 1,/*end*/
-    /*if attempts*//*attempts*/attempts = o.attempts OPERATOR(pg_catalog.+) 1,/*end*/
+SET /*if generation*//*generation*/generation = COALESCE(o.generation, 0) OPERATOR(pg_catalog.+) 1,/*end*/
+    /*if attempts*//*attempts*/attempts = COALESCE(o.attempts, 0) OPERATOR(pg_catalog.+) 1,/*end*/
     /*if token*//*claim_token*/claim_token = (CASE WHEN (SELECT pg_catalog.count(*) FROM candidate) OPERATOR(pg_catalog.=) 1
         THEN $3::pg_catalog.text ELSE $1::pg_catalog.text END)::/*tokentype*/pg_catalog.uuid,/*end*/
     /*lease_until*/lease_until = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval

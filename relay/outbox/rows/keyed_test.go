@@ -1,0 +1,212 @@
+package rows_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+	"github.com/relayfleet/relayfleet/relay/outbox"
+	"github.com/relayfleet/relayfleet/relay/outbox/outboxtest"
+	"github.com/relayfleet/relayfleet/relay/outbox/outboxtest/database"
+	"github.com/relayfleet/relayfleet/relay/outbox/rows"
+)
+
+// orderedTable is a Relayfleet table whose stores keep an order.
+type orderedTable struct {
+	table
+	order rows.Order
+}
+
+func openOrdered(t *testing.T, o rows.Order) orderedTable {
+	t.Helper()
+	d := orderedTable{open(t, "Relayfleet", outbox.Table{Schema: "public", Name: "outbox"}), o}
+	d.createIndexes(t)
+	return d
+}
+
+func (d orderedTable) createIndexes(t *testing.T) {
+	t.Helper()
+	for _, index := range rows.OrderIndexes(d.Table, d.Mapping, d.order) {
+		database.Exec(t, d.Owner, index.Create)
+	}
+}
+
+func (d orderedTable) Store(t *testing.T) outboxtest.Store { t.Helper(); return d.store(t) }
+
+func (d orderedTable) store(t testing.TB) *rows.Store {
+	t.Helper()
+	store, err := rows.New(d.Open(t), rows.Config{Table: d.Table, Mapping: d.Mapping, Lease: outboxtest.Lease, Order: d.order})
+	require.NoError(t, err)
+	return store
+}
+
+func TestStoreThatKeepsAnOrder(t *testing.T) {
+	for name, order := range orders {
+		t.Run(name, func(t *testing.T) {
+			outboxtest.Exercise(t, func(t *testing.T) outboxtest.Table { return openOrdered(t, order) })
+		})
+	}
+}
+
+func TestOrderThatCannotBeKept(t *testing.T) {
+	m := outbox.Relayfleet()
+	_, err := rows.New(nil, rows.Config{Mapping: m, Order: rows.Order{ByKey: true, ByPriority: true}})
+	require.ErrorContains(t, err, "contradicts")
+	m.Key = ""
+	_, err = rows.New(nil, rows.Config{Mapping: m, Order: rows.Order{ByKey: true}})
+	require.ErrorContains(t, err, "columns.key")
+
+	d := database.NewPreset(t, "Token", outbox.Table{Schema: "public", Name: "delivery_outbox"})
+	store, err := rows.New(d.Open(t), rows.Config{Table: d.Table, Mapping: d.Mapping, Lease: outboxtest.Lease, Order: rows.Order{ByKey: true}})
+	require.NoError(t, err)
+	_, err = store.Claim(t.Context(), event.Ask{Rows: 1})
+	problem := outbox.Classify(err)
+	require.Equal(t, outbox.ColumnsMistyped, problem.Code)
+	require.Equal(t, []string{"sequence"}, problem.Slots)
+	require.ErrorContains(t, err, "map columns.sequence")
+}
+
+// put inserts an event of a key; due is from now on, in milliseconds.
+func (d orderedTable) put(t *testing.T, key any, due int) (id int64) {
+	t.Helper()
+	return database.Query[int64](t, d.Owner, `INSERT INTO outbox (event_id, key, next_attempt_at)
+		VALUES (gen_random_uuid(), $1, clock_timestamp() + $2 * interval '1 ms') RETURNING id`, key, due)
+}
+
+func taken(t *testing.T, store *rows.Store, ask event.Ask) []string {
+	t.Helper()
+	b, err := store.Claim(t.Context(), ask)
+	require.NoError(t, err)
+	ids := []string{}
+	for _, e := range b.Events {
+		ids = append(ids, e.Row)
+	}
+	return ids
+}
+
+func texts(ids ...int64) []string {
+	list := []string{}
+	for _, id := range ids {
+		list = append(list, fmt.Sprint(id))
+	}
+	return list
+}
+
+// A due time that is later than a younger row's does not change the order, an
+// earlier row that is not due holds the later ones, and rows without a key are
+// held by nobody.
+func TestAClaimTakesPrefixesOfKeys(t *testing.T) {
+	const hour = 3_600_000
+	d := openOrdered(t, rows.Order{ByKey: true, Halt: true})
+	a1, a2 := d.put(t, "a", -100), d.put(t, "a", -5000)
+	waits, held := d.put(t, "b", hour), d.put(t, "b", -9000)
+	free1, free2 := d.put(t, nil, -10), d.put(t, nil, hour)
+	store := d.store(t)
+	require.Equal(t, texts(a1, a2, free1), taken(t, store, event.Ask{Rows: 10}))
+	require.Empty(t, taken(t, store, event.Ask{Rows: 10}), "what is in flight holds its key")
+	a3 := d.put(t, "a", -1)
+	require.Empty(t, taken(t, store, event.Ask{Rows: 10}))
+	database.Exec(t, d.Owner, "UPDATE outbox SET status = 'SENT', lease_until = NULL WHERE id IN ($1, $2)", a1, a2)
+	database.Exec(t, d.Owner, "UPDATE outbox SET next_attempt_at = now() WHERE id = $1", waits)
+	require.Equal(t, texts(waits, held, a3), taken(t, store, event.Ask{Rows: 10}))
+	_ = free2
+}
+
+// The limit cuts by order: what is taken of a key is always its beginning, also
+// when the oldest due row is not its first.
+func TestALimitLeavesPrefixes(t *testing.T) {
+	d := openOrdered(t, rows.Order{ByKey: true})
+	first, second, third := d.put(t, "a", -1), d.put(t, "a", -2), d.put(t, "a", -9000)
+	require.Equal(t, texts(first), taken(t, d.store(t), event.Ask{Rows: 1}))
+	database.Exec(t, d.Owner, "UPDATE outbox SET status = 'SENT', lease_until = NULL WHERE id = $1", first)
+	require.Equal(t, texts(second, third), taken(t, d.store(t), event.Ask{Rows: 2}))
+}
+
+func TestAFailedEventHaltsItsKeyOrIsSkipped(t *testing.T) {
+	for halt, want := range map[bool]int{true: 0, false: 1} {
+		d := openOrdered(t, rows.Order{ByKey: true, Halt: halt})
+		failed := d.put(t, "a", -2)
+		d.put(t, "a", -1)
+		database.Exec(t, d.Owner, "UPDATE outbox SET status = 'FAILED', failed_at = now() WHERE id = $1", failed)
+		require.Len(t, taken(t, d.store(t), event.Ask{Rows: 10}), want)
+		database.Exec(t, d.Owner, "UPDATE outbox SET status = 'READY', failed_at = NULL, next_attempt_at = now() WHERE id = $1", failed)
+		require.Len(t, taken(t, d.store(t), event.Ask{Rows: 10}), 2-want*1)
+	}
+}
+
+// A row locked by others ends its key's prefix: nothing behind it is taken.
+func TestALockedRowEndsItsPrefix(t *testing.T) {
+	d := openOrdered(t, rows.Order{ByKey: true})
+	first, locked, behind := d.put(t, "a", -3), d.put(t, "a", -2), d.put(t, "a", -1)
+	holder := d.Connect(t, database.Owner)
+	tx, err := holder.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT FROM outbox WHERE id = $1 FOR UPDATE", locked)
+	require.NoError(t, err)
+	got := taken(t, d.store(t), event.Ask{Rows: 10})
+	require.NotContains(t, got, fmt.Sprint(behind))
+	require.Equal(t, texts(first), got)
+	require.NoError(t, tx.Rollback(t.Context()))
+}
+
+// Suspects hold their key, and only the first of a key is claimed as one.
+func TestSuspectsKeepTheOrder(t *testing.T) {
+	d := openOrdered(t, rows.Order{ByKey: true})
+	store := d.store(t)
+	first, second := d.put(t, "a", -2), d.put(t, "a", -1)
+	for range 2 {
+		require.Equal(t, texts(first, second), taken(t, store, event.Ask{Rows: 10}))
+		database.Exec(t, d.Owner, "UPDATE outbox SET lease_until = clock_timestamp() WHERE status = 'INPROGRESS'")
+	}
+	d.put(t, "a", -1)
+	require.Empty(t, taken(t, store, event.Ask{Rows: 10}), "a suspect holds what comes after it")
+	require.Equal(t, texts(first), taken(t, store, event.Ask{Rows: 10, Suspects: true, MaxAttempts: 10}))
+	require.Empty(t, taken(t, store, event.Ask{Rows: 10, Suspects: true, MaxAttempts: 10}))
+}
+
+// The larger priority first, and a share for those that have waited longest.
+func TestPriorityAndItsShareForTheOldest(t *testing.T) {
+	d := openOrdered(t, rows.Order{ByPriority: true, OldestPercent: 20})
+	old := d.put(t, "old", -60_000)
+	urgent := make([]int64, 20)
+	for i := range urgent {
+		urgent[i] = d.put(t, "urgent", -1000+i)
+		database.Exec(t, d.Owner, "UPDATE outbox SET priority = 9 WHERE id = $1", urgent[i])
+	}
+	usual := d.put(t, "usual", -500)
+	got := taken(t, d.store(t), event.Ask{Rows: 10})
+	require.Len(t, got, 10)
+	require.Equal(t, fmt.Sprint(old), got[9], "last of the claim, but of it")
+	require.Equal(t, texts(urgent[:9]...), got[:9])
+	require.NotContains(t, got, fmt.Sprint(usual))
+}
+
+// Constant urgent load that the relay cannot keep up with delays an old event
+// by no more than the share allows: each claim takes its part of the oldest
+// rows, so an event waits for at most (rows due before it) / (share of a claim)
+// claims, however much comes after it.
+func TestAnOldEventIsDelayedByABoundedNumberOfClaims(t *testing.T) {
+	const before, batch, percent = 100, 20, 10
+	d := openOrdered(t, rows.Order{ByPriority: true, OldestPercent: percent})
+	store := d.store(t)
+	insertUrgent := func(n int, age time.Duration) {
+		database.Exec(t, d.Owner, `INSERT INTO outbox (event_id, priority, next_attempt_at)
+			SELECT gen_random_uuid(), 9, clock_timestamp() - $2::interval FROM generate_series(1, $1::int)`, n, age)
+	}
+	insertUrgent(before, time.Hour)
+	old := fmt.Sprint(d.put(t, nil, -1_800_000))
+	bound := before/(batch*percent/100) + 1
+	for claims := 1; ; claims++ {
+		require.LessOrEqual(t, claims, bound, "the old event has not been claimed")
+		insertUrgent(2*batch, 0) // Twice what a claim takes.
+		got := taken(t, store, event.Ask{Rows: batch})
+		require.Len(t, got, batch)
+		if got[batch-1] == old {
+			return
+		}
+		require.NotContains(t, got, old)
+	}
+}
