@@ -54,7 +54,7 @@ func Open(s settings.Settings, o Options) (*Opened, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	table := outbox.Table{Schema: s.Table.Schema, Name: s.Table.Name}
-	store, err := rows.New(db, rows.Config{Table: table, Mapping: mapping, Lease: s.Lease(), Retention: retentionOf(s.Retention)})
+	store, err := rows.New(db, rows.Config{Table: table, Mapping: mapping, Lease: s.Lease(), Order: orderOf(s), Retention: retentionOf(s.Retention)})
 	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open store: %w", err)
@@ -149,6 +149,13 @@ func (o *Opened) Close() {
 	}
 }
 
+func orderOf(s settings.Settings) rows.Order {
+	return rows.Order{
+		ByKey: s.Ordering.Mode == settings.OrderKey, Halt: s.Ordering.OnFailed == settings.Halt,
+		ByPriority: s.Priority.Enabled, OldestPercent: s.Priority.OldestPercent,
+	}
+}
+
 func retentionOf(r settings.Retention) *rows.Retention {
 	if r.Policy != settings.RetentionDelete {
 		return nil
@@ -183,6 +190,7 @@ func brokerConfig(s settings.Settings, name string) publish.Config {
 	c := publish.Config{
 		Servers: s.Kafka.BootstrapServers, Topic: s.Topic, ClientID: clientName(name),
 		Compression: publish.Compression(strings.ToLower(string(s.Kafka.Compression))),
+		Ordered:     s.Ordering.Mode == settings.OrderKey, Halt: s.Ordering.OnFailed == settings.Halt,
 	}
 	if s.Mapping.Preset == settings.PresetDebezium {
 		c.Headers = publish.Debezium

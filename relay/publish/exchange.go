@@ -267,6 +267,7 @@ func (d *delivery) isolate(q *queue, a answer, culprit event.Outcome) {
 	if len(others) > 0 {
 		q.chunks = append([]*chunk{d.rechunk(others)}, q.chunks...)
 	}
+	d.holdBack()
 }
 
 // mayFitAsItIs: it is compression that makes a lone record, which cannot be

@@ -43,6 +43,7 @@ func (d *delivery) plan(ctx context.Context, s *session, p *partitioner) {
 		limit := topics[to.topic].limit
 		d.queues = append(d.queues, &queue{target: to, own: to.topic != d.config.Topic, limit: limit, chunks: d.cut(places[to], limit)})
 	}
+	d.holdBack()
 }
 
 func (d *delivery) topicOf(i int) string {

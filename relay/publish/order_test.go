@@ -1,0 +1,89 @@
+package publish_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/relayfleet/relayfleet/relay/event"
+	"github.com/relayfleet/relayfleet/relay/publish"
+)
+
+// An event that is not published holds back the later ones of its key, and of no
+// other; where only a repair could free them, it is the user's choice.
+func TestAnEventHoldsBackTheLaterOnesOfItsKey(t *testing.T) {
+	keyed := func(id, key string, change ...func(*event.Event)) event.Event {
+		e := event.Event{ID: id, Key: []byte(key), Payload: []byte(id)}
+		for _, c := range change {
+			c(&e)
+		}
+		return e
+	}
+	tooLarge := func(e *event.Event) { e.Payload = filler(2 << 20) }
+	invalid := func(e *event.Event) { e.Invalid = "headers is not a JSON object" }
+	elsewhere := func(e *event.Event) { e.Topic = "not.there" }
+	published, rejected, refused, unsent := event.Published, event.Rejected, event.Refused, event.Unsent
+	for name, tc := range map[string]struct {
+		culprit func(*event.Event)
+		halt    bool
+		is      event.OutcomeKind
+		later   event.OutcomeKind
+	}{
+		"too large, halt":       {tooLarge, true, rejected, unsent},
+		"too large, skip":       {tooLarge, false, rejected, published},
+		"invalid, halt":         {invalid, true, rejected, unsent},
+		"invalid, skip":         {invalid, false, rejected, published},
+		"its own topic missing": {elsewhere, false, refused, unsent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := newCluster(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "1000000"}))
+			p := newProducer(t, cluster.ListenAddrs(), func(c *publish.Config) { c.Ordered, c.Halt, c.Compression = true, tc.halt, publish.None })
+			batch := event.Batch{Events: []event.Event{
+				keyed("a1", "a"), keyed("b1", "b"), keyed("a2", "a", tc.culprit), keyed("b2", "b"), keyed("a3", "a"), keyed("a4", "a"),
+				{ID: "free", Payload: []byte("no key")},
+			}}
+			outcomes, err := publishSoon(t, p, batch)
+			require.NoError(t, err)
+			want := []event.OutcomeKind{published, published, tc.is, published, tc.later, tc.later, published}
+			for i, o := range outcomes {
+				require.Equal(t, want[i], o.Kind, "%s: %q", batch.Events[i].ID, o.Reason)
+			}
+			requireInOrder(t, ids(consume(t, cluster.ListenAddrs(), fleetTopic)), "a")
+		})
+	}
+}
+
+// Among many records the culprit is found by halves, and the order stays.
+func TestBisectingKeepsTheOrder(t *testing.T) {
+	cluster := newCluster(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "1000000"}))
+	p := newProducer(t, cluster.ListenAddrs(), func(c *publish.Config) { c.Ordered, c.Halt, c.Compression = true, true, publish.None })
+	var batch event.Batch
+	for i := range 200 {
+		e := event.Event{ID: fmt.Sprintf("k%03d", i), Key: []byte("k"), Payload: filler(100)}
+		if i == 120 {
+			e.Payload = filler(2 << 20)
+		}
+		batch.Events = append(batch.Events, e)
+	}
+	outcomes, err := publishSoon(t, p, batch)
+	require.NoError(t, err)
+	requireAll(t, event.Published, outcomes[:120])
+	require.Equal(t, event.Rejected, outcomes[120].Kind)
+	requireAll(t, event.Unsent, outcomes[121:])
+	got := ids(consume(t, cluster.ListenAddrs(), fleetTopic))
+	require.Equal(t, eventIDs(event.Batch{Events: batch.Events[:120]}), got)
+}
+
+// requireInOrder: ids that begin with prefix rise.
+func requireInOrder(t *testing.T, got []string, prefix string) {
+	t.Helper()
+	last := ""
+	for _, id := range got {
+		if id[:1] == prefix {
+			require.Greater(t, id, last)
+			last = id
+		}
+	}
+}
