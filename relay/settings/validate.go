@@ -52,14 +52,21 @@ func (p *problems) identifier(path, value string) {
 	p.check(!strings.ContainsRune(value, 0), path, "must not contain a NUL byte")
 }
 
+// maxTopic is Kafka's limit for a topic's name.
+const maxTopic = 249
+
 // topic holds Kafka's own rules for a name.
 func (p *problems) topic(path, value string) {
+	p.check(value != "", path, "is required")
+	p.check(len(value) <= maxTopic, path, "must be at most %d characters long", maxTopic)
+	p.check(value != "." && value != "..", path, "must not be %q", value)
+	p.topicCharacters(path, value)
+}
+
+func (p *problems) topicCharacters(path, value string) {
 	legal := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)
 	}
-	p.check(value != "", path, "is required")
-	p.check(len(value) <= 249, path, "must be at most 249 characters long")
-	p.check(value != "." && value != "..", path, "must not be %q", value)
 	p.check(!strings.ContainsFunc(value, func(r rune) bool { return !legal(r) }), path,
 		"may contain only letters, digits, '.', '_' and '-'")
 }

@@ -52,8 +52,9 @@ func (p *problems) authentication(k Kafka) {
 }
 
 func (p *problems) oauth(path string, o OAuth) {
+	// The address is not repeated: what is wrong with it may be a password in it.
 	p.check(isTokenEndpoint(o.TokenEndpoint), path+".tokenEndpoint",
-		"must be an https address without user and fragment (http only on loopback), not %q", o.TokenEndpoint)
+		"must be an https address without user and fragment (http only on loopback)")
 	p.check(o.ClientID != "", path+".clientID", "is required")
 	p.check(o.ClientSecretFile != "", path+".clientSecretFile", "is required")
 }

@@ -18,10 +18,10 @@ func (p *problems) mapping(m Mapping) {
 		}
 		p.check(!c.required || c.name == nil || *c.name != "", path, "must not be empty: no table can do without it")
 	}
-	for slot, value := range m.Statuses.named() {
-		if value != nil {
-			p.check(len(*value) <= maxIdentifier, "mapping.statuses."+slot, "must be at most %d bytes long", maxIdentifier)
-			p.check(*value != "" || slot == "inProgress" || slot == "failed", "mapping.statuses."+slot, "must not be empty")
+	for _, st := range m.Statuses.named() {
+		if path := "mapping.statuses." + st.slot; st.value != nil {
+			p.check(len(*st.value) <= maxIdentifier, path, "must be at most %d bytes long", maxIdentifier)
+			p.check(*st.value != "" || !st.required, path, "must not be empty")
 		}
 	}
 	p.check(len(m.Headers) <= maxHeaders, "mapping.headers", "must have at most %d entries", maxHeaders)
@@ -67,8 +67,15 @@ func (c Columns) named() []column {
 	}
 }
 
-func (s Statuses) named() map[string]*string {
-	return map[string]*string{"ready": s.Ready, "inProgress": s.InProgress, "sent": s.Sent, "failed": s.Failed}
+// status is one entry of Statuses.
+type status struct {
+	slot     string
+	value    *string
+	required bool
+}
+
+func (s Statuses) named() []status {
+	return []status{{"ready", s.Ready, true}, {"inProgress", s.InProgress, false}, {"sent", s.Sent, true}, {"failed", s.Failed, false}}
 }
 
 // destination: every event must have somewhere to go.
@@ -92,10 +99,11 @@ func (p *problems) destination(s Settings) {
 func (p *problems) template(path, value string) {
 	fixed, columns, ok := splitTemplate(value)
 	p.check(ok && len(columns) > 0, path, "must have at least one {column}, and every '{' its '}', not %q", value)
-	p.check(len(value) <= 249, path, "must be at most 249 characters long")
-	if fixed != "" {
-		p.topic(path, fixed)
+	for _, column := range columns {
+		p.identifier(path, column)
 	}
+	p.check(len(value) <= maxTopic, path, "must be at most %d characters long", maxTopic)
+	p.topicCharacters(path, fixed)
 }
 
 // splitTemplate returns the text between the columns, and the columns.
