@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -28,6 +29,8 @@ const (
 	reasonForeignObject = "ForeignObject"
 	// reasonChildRejected: the API server refuses a child as invalid.
 	reasonChildRejected = "ChildRejected"
+	// reasonSettingsInvalid: a relay would refuse the settings that the spec makes.
+	reasonSettingsInvalid = "SettingsInvalid"
 	// reasonChildTerminating: a child of before is still being removed.
 	reasonChildTerminating = "ChildTerminating"
 
@@ -217,8 +220,9 @@ func cause(err error) string {
 			break
 		}
 	}
-	if len(text) > maxCauseLength {
-		text = text[:maxCauseLength]
-	}
-	return text
+	return shortened(text)
+}
+
+func shortened(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxCauseLength)], "")
 }

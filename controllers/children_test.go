@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
@@ -170,4 +171,29 @@ func TestThreeSettingsAreKept(t *testing.T) {
 		names = append(names, c.Name)
 	}
 	require.Contains(t, names, used)
+}
+
+// The schema cannot forbid a NUL in a name; PostgreSQL does.
+func TestSettingsThatARelayWouldRefuseAreNotRolledOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(w.outbox())
+	w.startOperator()
+	w.deployed(1)
+	before := w.deployment()
+
+	o := w.get()
+	o.Spec.Mapping.Columns.Key = new("a\x00b")
+	require.NoError(t, admin.Update(t.Context(), o))
+	stalled := w.waitFor(v1alpha1.ConditionStalled, metav1.ConditionTrue, "SettingsInvalid")
+	require.Contains(t, stalled.Message, "mapping.columns.key: must not contain a NUL byte")
+	w.waitFor(v1alpha1.ConditionReady, metav1.ConditionFalse, "SettingsInvalid")
+	require.Equal(t, before.Generation, w.deployment().Generation)
+
+	o = w.get()
+	o.Spec.Mapping.Columns.Key = nil
+	require.NoError(t, admin.Update(t.Context(), o))
+	w.wait("no Stalled any more", func(o *v1alpha1.OutboxRelay) bool {
+		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionStalled) == nil
+	})
 }

@@ -210,10 +210,12 @@ func (r *OutboxRelayReconciler) applyServiceAccount(ctx context.Context, s *scop
 	return r.applier.apply(ctx, s.relay, resources.ServiceAccount(s.relay), &corev1.ServiceAccount{})
 }
 
+// applySettings leaves the relays as they are where new ones would refuse to start:
+// the rules of admission cannot say everything that a relay asks for.
 func (r *OutboxRelayReconciler) applySettings(ctx context.Context, s *scope) error {
 	var err error
 	if s.settings, err = resources.RenderSettings(s.relay); err != nil {
-		return err
+		return &blockedError{reasonSettingsInvalid, shortened("the relays would refuse their " + strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}
 	return r.applier.apply(ctx, s.relay, resources.ConfigMap(s.relay, s.settings), &corev1.ConfigMap{})
 }

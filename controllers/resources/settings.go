@@ -1,8 +1,6 @@
 package resources
 
 import (
-	"fmt"
-
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/relayfleet/relayfleet/api/v1alpha1"
@@ -34,11 +32,15 @@ type Settings struct {
 }
 
 // RenderSettings writes the relays' configuration file, with only what the user
-// has set: a default belongs to the relay that reads it.
+// has set: a default belongs to the relay that reads it. What a relay would
+// refuse is an error.
 func RenderSettings(relay *v1alpha1.OutboxRelay) (Settings, error) {
 	content, err := settings.Render(settingsOf(relay))
 	if err != nil {
-		return Settings{}, fmt.Errorf("render the settings of %s: %w", relay.Name, err)
+		return Settings{}, err
+	}
+	if _, err := settings.Parse(content); err != nil {
+		return Settings{}, err
 	}
 	return Settings{Name: Name(relay) + "-" + settings.Hash(content), Content: content}, nil
 }
