@@ -4,12 +4,11 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -39,28 +38,24 @@ func relay(change func(*v1alpha1.OutboxRelay)) *v1alpha1.OutboxRelay {
 	return r
 }
 
-func everything(r *v1alpha1.OutboxRelay) {
-	r.Spec.Table = ""
-	r.Spec.TableRef = &v1alpha1.TableReference{Schema: "Shop", Name: "Outbox"}
-	r.Spec.LeaseDurationSeconds = 60
-	r.Spec.BatchSize = 100
-	r.Spec.Database.TLS = v1alpha1.DatabaseTLS{
-		Mode:   v1alpha1.TLSVerifyCA,
-		CAFrom: &v1alpha1.CertificateSource{SecretKeyRef: &v1alpha1.KeyReference{Name: "orders-db-ca", Key: "ca.crt"}},
-	}
-	r.Spec.Kafka.BootstrapServers = []string{"kafka-0:9092", "kafka-1:9092"}
-	r.Spec.Retry = v1alpha1.Retry{MaxAttempts: 3, BackoffSeconds: 1, MaxBackoffSeconds: 10, MaxAgeSeconds: new(int32(0))}
-	r.Spec.Pod.Resources = v1alpha1.Resources{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
-		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
-	}
+// sample is the spec of a sample; everything and everything-else together have
+// every field.
+func sample(t *testing.T, name string) func(*v1alpha1.OutboxRelay) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", name+".yaml"))
+	require.NoError(t, err)
+	var read v1alpha1.OutboxRelay
+	require.NoError(t, yaml.UnmarshalStrict(data, &read))
+	return func(r *v1alpha1.OutboxRelay) { r.Spec = read.Spec }
 }
 
 func TestChildrenAreAsInTheGoldenFiles(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*v1alpha1.OutboxRelay){
-		"minimal":    func(*v1alpha1.OutboxRelay) {},
-		"everything": everything,
+		"minimal":         func(*v1alpha1.OutboxRelay) {},
+		"everything":      sample(t, "everything"),
+		"everything-else": sample(t, "everything-else"),
+		"debezium":        sample(t, "debezium"),
 		"ca-from-configmap": func(r *v1alpha1.OutboxRelay) {
 			r.Spec.Database.TLS.CAFrom = &v1alpha1.CertificateSource{
 				ConfigMapKeyRef: &v1alpha1.KeyReference{Name: "ca-bundle", Key: "root.pem"},
@@ -145,15 +140,60 @@ func golden(t *testing.T, name string, objects ...any) {
 
 func TestSettingsAreWhatTheRelayReads(t *testing.T) {
 	t.Parallel()
-	s, err := RenderSettings(relay(everything))
+	s, err := RenderSettings(relay(sample(t, "everything")))
 	require.NoError(t, err)
 	read, err := settings.Parse(s.Content)
 	require.NoError(t, err)
-	require.Equal(t, settings.Table{Schema: "Shop", Name: "Outbox"}, read.Table)
+	require.Equal(t, settings.Table{Schema: "Payments", Name: "Outbox"}, read.Table)
 	require.Equal(t, settings.TLSVerifyCA, read.Database.TLS.Mode)
 	require.Zero(t, read.Retry.MaxAge())
 	require.Equal(t, "6f1c2f0e-0000-4000-8000-000000000001", read.Fleet.UID)
 	require.True(t, strings.HasSuffix(s.Name, read.Hash()))
+}
+
+// A field of the spec that reaches no relay would silently not happen.
+func TestEverySettingComesFromASpec(t *testing.T) {
+	t.Parallel()
+	set := map[string]bool{}
+	for _, name := range []string{"everything", "everything-else"} {
+		s, err := RenderSettings(relay(sample(t, name)))
+		require.NoError(t, err)
+		var content map[string]any
+		require.NoError(t, yaml.Unmarshal(s.Content, &content))
+		addKeys(set, content, "")
+	}
+	for _, key := range keysOf(reflect.TypeFor[settings.Settings](), "") {
+		if key != "kafka.authentication.username" { // In the golden file scram.
+			require.True(t, set[key], key)
+		}
+	}
+}
+
+func addKeys(set map[string]bool, content map[string]any, prefix string) {
+	for name, value := range content {
+		set[prefix+name] = true
+		if list, ok := value.([]any); ok && len(list) > 0 {
+			value = list[0]
+		}
+		if fields, ok := value.(map[string]any); ok {
+			addKeys(set, fields, prefix+name+".")
+		}
+	}
+}
+
+func keysOf(t reflect.Type, prefix string) (keys []string) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for field := range t.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			keys = append(append(keys, prefix+name), keysOf(field.Type, prefix+name+".")...)
+		}
+	}
+	return keys
 }
 
 func TestAnotherSettingIsAnotherName(t *testing.T) {
@@ -170,7 +210,7 @@ func TestAnotherSettingIsAnotherName(t *testing.T) {
 
 func TestNoSecretReachesTheEnvironment(t *testing.T) {
 	t.Parallel()
-	d := Deployment(relay(everything), Fleet{Replicas: 1, Image: "i", Settings: "s"})
+	d := Deployment(relay(sample(t, "everything")), Fleet{Replicas: 1, Image: "i", Settings: "s"})
 	for _, env := range d.Spec.Template.Spec.Containers[0].Env {
 		require.True(t, env.ValueFrom == nil || env.ValueFrom.SecretKeyRef == nil, *env.Name)
 	}
