@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relayfleet/relayfleet/relay"
 	"github.com/relayfleet/relayfleet/relay/settings"
 )
 
@@ -14,10 +15,14 @@ func newValidate() *cobra.Command {
 		Short: "Checks a relay's settings file and names every problem in it",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := settings.Load(args[0]); err != nil {
+			s, err := settings.Load(args[0])
+			if err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(c.OutOrStdout(), "valid")
+			if _, err := relay.Limits(s); err != nil {
+				return fmt.Errorf("settings: %w", err)
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), "valid")
 			return err
 		},
 	}

@@ -9,10 +9,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-
-	"github.com/relayfleet/relayfleet/api/v1alpha1"
-	"github.com/relayfleet/relayfleet/controllers/resources"
-	"github.com/relayfleet/relayfleet/relay/settings"
 )
 
 func sampleObjects(t *testing.T, namespace string) []*unstructured.Unstructured {
@@ -50,21 +46,5 @@ func TestEveryPresetHasASample(t *testing.T) {
 		var name string
 		require.NoError(t, yaml.Unmarshal(preset.Raw, &name))
 		require.True(t, presets[name], name)
-	}
-}
-
-// The relay reads what the operator writes for a sample, as `relayfleet validate`
-// would.
-func TestTheRelayReadsEverySample(t *testing.T) {
-	t.Parallel()
-	for _, file := range sampleFiles(t) {
-		data, err := os.ReadFile(file)
-		require.NoError(t, err)
-		var relay v1alpha1.OutboxRelay
-		require.NoError(t, yaml.UnmarshalStrict(data, &relay), file)
-		rendered, err := resources.RenderSettings(&relay)
-		require.NoError(t, err, file)
-		_, err = settings.Parse(rendered.Content)
-		require.NoError(t, err, file)
 	}
 }

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/relayfleet/relayfleet/api/v1alpha1"
+	"github.com/relayfleet/relayfleet/controllers/resources"
 )
 
 // invalid is a change that makes an object invalid, and what the refusal says: what
@@ -210,6 +212,81 @@ func TestInvalidObjectsAreRefusedWithWhatToWriteInstead(t *testing.T) {
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
+}
+
+// What goes together is accepted, and the relay takes it too: no rule is stricter at
+// one of the two doors.
+func TestValidObjectsAreAcceptedAndTheRelayReadsThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	password := object("secretKeyRef", object("name", "orders", "key", "password"))
+	oauth := func(address string) map[string]any {
+		return object("bootstrapServers", []any{"kafka:9092"}, "tls", object(), "authentication", object("type", "OAUTHBEARER",
+			"oauth", object("tokenEndpoint", address, "clientID", "c", "clientSecretFrom", password)))
+	}
+	wide := strings.Repeat("\u00e9", 31) + "a"
+	for name, fields := range map[string]map[string]any{
+		"template of columns":        object("topic", nil, "topicFrom", object("template", "{a}.{b}")),
+		"template of a wide column":  object("topicFrom", object("template", "a.{\u00c4rger im Namen}")),
+		"column with a topic":        object("topicFrom", object("column", "destination")),
+		"preset with a topic":        object("topic", nil, "mapping", object("preset", "Debezium")),
+		"claim as long as the lease": object("leaseDurationSeconds", int64(45), "maxClaimSeconds", int64(45)),
+		"claim as long as unset":     object("maxClaimSeconds", int64(30)),
+		"longest lease and claim":    object("leaseDurationSeconds", int64(3600), "maxClaimSeconds", int64(7200)),
+		"longest lease alone":        object("leaseDurationSeconds", int64(3600)),
+		"least memory":               object("maxBytesInFlight", int64(1<<20)),
+		"most memory":                object("maxBytesInFlight", int64(1<<30)),
+		"names of 63 bytes":          object("table", nil, "tableRef", object("schema", wide, "name", wide), "mapping", object("columns", object("key", wide))),
+		"no such columns": object("mapping", object("columns", object("topic", "", "key", "", "headers", "", "attempts", "", "createdAt", "",
+			"sentAt", "", "failedAt", "", "lastError", "", "priority", "", "claimToken", ""))),
+		"no generation":            object("mapping", object("columns", object("generation", ""))),
+		"no status of its own":     object("mapping", object("statuses", object("inProgress", "", "failed", ""))),
+		"a fence for the lab":      object("mapping", object("preset", "Lab", "columns", object("generation", "", "claimToken", "claim"))),
+		"statuses in a circle":     object("mapping", object("statuses", object("ready", "SENT", "sent", "READY"))),
+		"order by a sequence":      object("ordering", object("mode", "Key"), "mapping", object("preset", "Token", "columns", object("sequence", "seq"))),
+		"no order with a priority": object("ordering", object("mode", "None"), "priority", object("enabled", true, "oldestPercent", int64(50))),
+		"order without priority":   object("ordering", object("mode", "Key"), "priority", object("enabled", false)),
+		"delete what is sent":      object("retention", object("policy", "Delete", "sentSeconds", int64(60))),
+		"delete what is consumed":  object("mapping", object("preset", "StatusCodes"), "retention", object("policy", "Delete", "statuses", []any{"4", "5"})),
+		"delete sent codes":        object("mapping", object("preset", "StatusCodes"), "retention", object("policy", "Delete", "statuses", []any{"2"})),
+		"delete a number's name":   object("mapping", object("preset", "StatusCodes"), "retention", object("policy", "Delete", "statuses", []any{"READY"})),
+		"delete another FAILED":    object("mapping", object("statuses", object("failed", "DEAD")), "retention", object("policy", "Delete", "statuses", []any{"FAILED", "SENT"})),
+		"notify":                   object("wakeUp", object("mode", "Notify", "channel", "c")),
+		"poll through a pooler":    object("database", object("uriFrom", password, "pooling", "Transaction"), "wakeUp", object("mode", "Poll")),
+		"scram without tls":        object("kafka", object("bootstrapServers", []any{"kafka:9092"}, "authentication", object("type", "SCRAM-SHA-256", "username", "u", "passwordFrom", password))),
+		"token endpoint":           object("kafka", oauth("https://login.example.com:8443/realms/shop/token?a=b")),
+		"token on loopback":        object("kafka", oauth("http://127.0.0.1:8080/token")),
+		"token on IPv6":            object("kafka", oauth("https://[2001:db8::1]:8443/token")),
+		"certificate unchecked":    object("kafka", object("bootstrapServers", []any{"kafka:9092"}, "tls", object("mode", "Require", "clientCertificateFrom", object("secretRef", object("name", "c"))))),
+		"twenty headers":           object("mapping", object("headers", headers(20))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			written := unstructuredOf(t, w.outbox())
+			for field, value := range fields {
+				if value == nil {
+					unstructured.RemoveNestedField(written.Object, "spec", field)
+					continue
+				}
+				require.NoError(t, unstructured.SetNestedField(written.Object, value, "spec", field))
+			}
+			require.NoError(t, admin.Create(t.Context(), written, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict)))
+			data, err := yaml.Marshal(written)
+			require.NoError(t, err)
+			var relay v1alpha1.OutboxRelay
+			require.NoError(t, yaml.Unmarshal(data, &relay))
+			_, err = resources.RenderSettings(&relay)
+			require.NoError(t, err)
+		})
+	}
+}
+
+func headers(n int) []any {
+	all := make([]any, n)
+	for i := range all {
+		all[i] = object("name", fmt.Sprint("header-", i), "column", "c")
+	}
+	return all
 }
 
 // object is a map of names and values in turn.
