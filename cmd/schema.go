@@ -93,8 +93,8 @@ func newSchemaCheck() *cobra.Command {
 }
 
 func newSchemaApply() *cobra.Command {
-	var config, uri, role string
-	var dryRun bool
+	var config, uri string
+	var changes schema.Changes
 	c := &cobra.Command{
 		Use:   "apply --config FILE --uri-file FILE",
 		Short: "Creates what a relay's table lacks",
@@ -108,10 +108,9 @@ func newSchemaApply() *cobra.Command {
 				return err
 			}
 			defer end()
-			left, err := doctor.Apply(c.Context(), dryRun, role, func(statement string) {
-				fmt.Fprintln(c.OutOrStdout(), strings.TrimSpace(statement))
-			})
-			if err != nil || dryRun {
+			changes.Show = func(statement string) { fmt.Fprintln(c.OutOrStdout(), strings.TrimSpace(statement)) }
+			left, err := doctor.Apply(c.Context(), changes)
+			if err != nil || changes.DryRun {
 				return err
 			}
 			return errors.Join(writeReport(c.ErrOrStderr(), "text", left), verdict(left))
@@ -119,8 +118,9 @@ func newSchemaApply() *cobra.Command {
 	}
 	c.Flags().StringVar(&config, "config", "", "the relay's settings file (required)")
 	c.Flags().StringVar(&uri, "uri-file", "", "a file with the connection URI of the table's owner (required)")
-	c.Flags().StringVar(&role, "role", "", "the relays' role, which gets the grants (default: nobody)")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "print the statements and run none")
+	c.Flags().StringVar(&changes.Role, "role", "", "the relays' role, which gets the grants (default: nobody)")
+	c.Flags().BoolVar(&changes.DryRun, "dry-run", false, "print the statements and run none")
+	c.Flags().BoolVar(&changes.WithoutConstraints, "without-constraints", false, "leave constraints out, while something writes the table that does not keep them")
 	for _, name := range []string{"config", "uri-file"} {
 		_ = c.MarkFlagRequired(name) // The flags exist: they stand a few lines up.
 	}

@@ -19,36 +19,46 @@ const lockPatience = 3 * time.Second
 // else is missing.
 const maxRounds = 5
 
+// Changes say what Apply may do.
+type Changes struct {
+	// DryRun: the statements are shown and not run.
+	DryRun bool
+	// Role gets the grants of a relay's role; empty: nobody does.
+	Role string
+	// WithoutConstraints leaves those out: for as long as something writes the table
+	// that does not keep them.
+	WithoutConstraints bool
+	// Show is told each statement before it is run.
+	Show func(statement string)
+}
+
 // Apply makes what the examination finds missing: the table of an unchanged
 // preset, columns that can be added to a table with rows, constraints, indexes,
-// and settings of autovacuum. Nothing that is there is changed or dropped, but
-// for an index that is not valid. The DB has to be the owner's.
-//
-// Each statement is shown before it is run; with dryRun it is only shown. What
-// stays is in the report. grantee, if it is not empty, gets the grants of a
-// relay's role.
-func (d *Doctor) Apply(ctx context.Context, dryRun bool, grantee string, show func(statement string)) (Report, error) {
+// and settings of autovacuum. Nothing else that is there is changed, or dropped,
+// but for an index that is not valid. The DB has to be the owner's. What stays is
+// in the report.
+func (d *Doctor) Apply(ctx context.Context, c Changes) (Report, error) {
 	done := map[string]bool{}
 	report, err := Report{}, error(nil)
 	for range maxRounds {
 		if report, err = d.Examine(ctx); err != nil {
 			return report, err
 		}
-		statements := creations(report, done)
+		statements := c.creations(report, done)
 		if len(statements) == 0 {
 			break
 		}
-		if err := d.run(ctx, statements, dryRun, show); err != nil {
+		if err := d.run(ctx, statements, c); err != nil {
 			return report, err
 		}
-		if dryRun {
+		if c.DryRun {
 			break
 		}
 	}
-	if grantee == "" {
+	if c.Role == "" {
 		return report, nil
 	}
-	return report, d.run(ctx, []string{d.Grants(grantee)}, dryRun, show)
+	return report, d.run(ctx, []string{d.Grants(c.Role)}, c)
 }
 
 // Grants are what a relay's role needs, for what is asked of the table.
@@ -61,8 +71,11 @@ func (d *Doctor) Grants(role string) string {
 }
 
 // creations are the statements that only add, and that were not tried before.
-func creations(r Report, done map[string]bool) (statements []string) {
+func (c Changes) creations(r Report, done map[string]bool) (statements []string) {
 	for _, f := range r.Findings {
+		if c.WithoutConstraints && (f.Code == LeaseUnchecked || f.Code == FailedUnchecked) {
+			continue
+		}
 		for _, statement := range f.Statements {
 			if f.creates && !done[statement] {
 				statements, done[statement] = append(statements, statement), true
@@ -72,10 +85,10 @@ func creations(r Report, done map[string]bool) (statements []string) {
 	return statements
 }
 
-func (d *Doctor) run(ctx context.Context, statements []string, dryRun bool, show func(string)) error {
-	if dryRun {
+func (d *Doctor) run(ctx context.Context, statements []string, c Changes) error {
+	if c.DryRun {
 		for _, statement := range statements {
-			show(statement)
+			c.Show(statement)
 		}
 		return nil
 	}
@@ -85,7 +98,7 @@ func (d *Doctor) run(ctx context.Context, statements []string, dryRun bool, show
 	}
 	defer conn.Release()
 	for _, statement := range statements {
-		show(statement)
+		c.Show(statement)
 		// One that works beside writers waits for them by locks of theirs: for as long as it takes.
 		patience := lockPatience
 		if strings.Contains(statement, "CONCURRENTLY") || strings.Contains(statement, "VALIDATE") {

@@ -25,7 +25,9 @@ func owner(t *testing.T, d database.Database, use schema.Use) *schema.Doctor {
 
 func apply(t *testing.T, doctor *schema.Doctor, dryRun bool, role string) (shown []string, report schema.Report) {
 	t.Helper()
-	report, err := doctor.Apply(t.Context(), dryRun, role, func(statement string) { shown = append(shown, statement) })
+	report, err := doctor.Apply(t.Context(), schema.Changes{
+		DryRun: dryRun, Role: role, Show: func(statement string) { shown = append(shown, statement) },
+	})
 	require.NoError(t, err)
 	return shown, report
 }
@@ -84,7 +86,7 @@ func TestApplyGoesOnWhereItFailed(t *testing.T) {
 	doctor := owner(t, d, schema.Use{})
 	database.Exec(t, d.Owner, "DROP INDEX outbox_queue; ALTER TABLE outbox DROP CONSTRAINT outbox_check")
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id, status, attempts) VALUES (gen_random_uuid(), 'INPROGRESS', 1)")
-	_, err := doctor.Apply(t.Context(), false, "", func(string) {})
+	_, err := doctor.Apply(t.Context(), schema.Changes{Show: func(string) {}})
 	require.ErrorContains(t, err, "VALIDATE CONSTRAINT")
 
 	// The index cannot be made while the key of one row cannot be computed.
@@ -135,4 +137,19 @@ func TestADatabaseThatIsGone(t *testing.T) {
 	cancel()
 	_, err := doctor(d, db).Examine(ctx)
 	require.Equal(t, outbox.Unreachable, outbox.Classify(err).Code)
+}
+
+// A poller of before, which knows no leases, goes on until it is stopped.
+func TestApplyBesideAPollerOfBefore(t *testing.T) {
+	d := database.New(t)
+	database.Exec(t, d.Owner, "ALTER TABLE outbox DROP CONSTRAINT outbox_check; DROP INDEX outbox_failed; INSERT INTO outbox (event_id) VALUES (gen_random_uuid())")
+	doctor := owner(t, d, schema.Use{})
+	_, err := doctor.Apply(t.Context(), schema.Changes{WithoutConstraints: true, Show: func(string) {}})
+	require.NoError(t, err)
+	database.Exec(t, d.Owner, "UPDATE outbox SET status = 'INPROGRESS'")
+	report := examine(t, doctor)
+	require.Equal(t, []string{schema.LeaseUnchecked, schema.RowsWithoutLease}, schema.Codes(report.Findings, schema.Warning))
+	database.Exec(t, d.Owner, find(report, schema.RowsWithoutLease).Statements[0])
+	_, report = apply(t, doctor, false, "")
+	require.Empty(t, report.Findings)
 }

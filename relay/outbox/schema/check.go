@@ -40,6 +40,8 @@ type Doctor struct {
 
 // Use says what is asked of the table beside claims.
 type Use struct {
+	// Order is how claims are ordered.
+	Order rows.Order
 	// Retention deletes published rows; nil: nobody does.
 	Retention *rows.Retention
 	// Pooling is how the database is reached; unset: outbox.SessionPooling.
@@ -96,6 +98,21 @@ func (d *Doctor) Examine(ctx context.Context) (Report, error) {
 		return report, fmt.Errorf("examine the table: %w", err)
 	}
 	return report, nil
+}
+
+// Watch examines twice, the given time apart, and returns what the second look
+// finds; without a time it looks once.
+func (d *Doctor) Watch(ctx context.Context, apart time.Duration) (Report, error) {
+	report, err := d.Examine(ctx)
+	if err != nil || apart <= 0 {
+		return report, err
+	}
+	select {
+	case <-ctx.Done():
+		return report, fmt.Errorf("examine the table: %w", ctx.Err())
+	case <-time.After(apart):
+		return d.Examine(ctx)
+	}
 }
 
 func (d *Doctor) examine(ctx context.Context, look func(*examination, context.Context) error) (Report, error) {

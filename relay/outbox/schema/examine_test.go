@@ -38,6 +38,20 @@ func TestThePresetsHaveNoFindings(t *testing.T) {
 	}
 }
 
+func TestOrderedTablesHaveNoFindings(t *testing.T) {
+	for name, order := range map[string]rows.Order{
+		"by key": {ByKey: true, Halt: true}, "by priority": {ByPriority: true, OldestPercent: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := database.New(t)
+			for _, index := range rows.OrderIndexes(d.Table, d.Mapping, order) {
+				database.Exec(t, d.Owner, index.Create)
+			}
+			require.Empty(t, examine(t, schema.New(d.Open(t), d.Table, d.Mapping, schema.Use{Order: order})).Findings)
+		})
+	}
+}
+
 // illness is one thing that is wrong, and how it is mended. Without a mend, the
 // finding's own statements must do.
 type illness struct {
@@ -110,6 +124,16 @@ var illnesses = []illness{
 		name: "an index that is not valid", code: schema.IndexInvalid, severity: schema.Warning, message: `"outbox_failed"`,
 		harm: "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'outbox_failed'::regclass",
 	}, {
+		name: "no index for claims in the order of keys", code: schema.IndexMissing, severity: schema.Warning, message: "order of keys",
+		use: schema.Use{Order: rows.Order{ByKey: true}}, harm: "CREATE INDEX ON outbox (payload, id) WHERE status IN ('READY', 'INPROGRESS')",
+	}, {
+		name: "no index for what is halted", code: schema.IndexMissing, severity: schema.Warning, message: "halts",
+		use:  schema.Use{Order: rows.Order{ByKey: true, Halt: true}},
+		harm: "CREATE INDEX ON outbox (key, id) WHERE status IN ('READY', 'INPROGRESS')",
+	}, {
+		name: "no index for claims by priority", code: schema.IndexMissing, severity: schema.Warning, message: "priority",
+		use: schema.Use{Order: rows.Order{ByPriority: true, OldestPercent: 10}},
+	}, {
 		name: "the planner uses no index", code: schema.PlanUnsuitable, severity: schema.Warning, message: "claim",
 		harm: "ALTER ROLE %role SET enable_indexscan = off; ALTER ROLE %role SET enable_indexonlyscan = off", mend: "ALTER ROLE %role RESET ALL",
 	}, {
@@ -173,7 +197,9 @@ func (ill illness) test(t *testing.T) {
 	require.NoError(t, err)
 	defer super.Close(t.Context())
 	exec := func(sql string) { t.Helper(); database.Exec(t, super, strings.ReplaceAll(sql, "%role", d.Role)) }
-	exec(ill.harm)
+	if ill.harm != "" {
+		exec(ill.harm)
+	}
 
 	db := d.Open(t)
 	doctor := schema.New(db, d.Table, d.Mapping, ill.use)

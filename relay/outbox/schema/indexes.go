@@ -13,7 +13,7 @@ import (
 
 // wanted are the indexes that the relay's statements rely on.
 func (d *Doctor) wanted() []rows.Index {
-	indexes := rows.Indexes(d.table, d.mapping)
+	indexes := append(rows.Indexes(d.table, d.mapping), rows.OrderIndexes(d.table, d.mapping, d.use.Order)...)
 	if d.use.Retention != nil {
 		indexes = append(indexes, rows.RetentionIndex(d.table, d.mapping, *d.use.Retention))
 	}

@@ -17,7 +17,7 @@ import (
 func (e *examination) lookAtPlans(ctx context.Context) error {
 	lacking := e.lacking()
 	var unsuitable, how []string
-	for _, p := range rows.Probes(e.table, e.mapping, e.shape, e.use.Retention) {
+	for _, p := range rows.Probes(e.table, e.mapping, e.shape, e.use.Order, e.use.Retention) {
 		if slices.Contains(lacking, p.Index) || p.Name == "retention" && !e.relation.MayDelete {
 			continue
 		}

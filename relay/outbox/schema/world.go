@@ -12,14 +12,14 @@ import (
 
 // Made-up values of the columns that a relay writes.
 const (
-	someTime  = "'2026-01-01 00:00:00+00'"
-	otherTime = "'2026-01-02 00:00:00+00'"
-	someToken = "'01890a5d-ac96-474b-bcce-b302099a8057'"
+	someTime   = "'2026-01-01 00:00:00+00'"
+	otherTime  = "'2026-01-02 00:00:00+00'"
+	someToken  = "'01890a5d-ac96-474b-bcce-b302099a8057'"
+	otherToken = "'01890a5d-ac96-474b-bcce-b302099a8058'"
 )
 
 // world is a FROM clause with made-up rows: each combination of the values that
-// the columns of a claim can have. All other columns are NULL. The rows are
-// numbered by their columns, not by a place.
+// the columns of a claim can have. Columns of which nothing is known are NULL.
 func (e *examination) world() string {
 	var lists, columns []string
 	for i, c := range e.columns {
@@ -54,16 +54,20 @@ func (e *examination) valuesOf(name string) []string {
 	case m.Generation:
 		return []string{"'1'"}
 	case m.Order():
-		return []string{e.someKey(name)}
+		return []string{e.someKey(name, "'1'", someToken)}
+	case m.Key:
+		return []string{e.someKey(name, "'2'", otherToken)}
+	case m.Priority:
+		return []string{"'3'"}
 	}
 	return []string{"NULL"}
 }
 
-func (e *examination) someKey(column string) string {
+func (e *examination) someKey(column, text, uuid string) string {
 	if e.shape[column].Type == "uuid" {
-		return someToken
+		return uuid
 	}
-	return "'1'"
+	return text
 }
 
 // claimColumns are those of which the world knows what a relay writes there.
