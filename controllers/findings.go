@@ -126,6 +126,9 @@ var databaseAdvice = map[report.Code]advice{
 		return "the database takes no writes: it is a standby, or set read-only; let the host in " + uriSource(spec) + " be the primary"
 	}},
 	report.DatabaseFailed: {"DatabaseFailed", outage, says("the database refuses statements: see the logs of the relays and of the database")},
+	report.PoolingMismatch: {"PoolingMismatch", needsHuman, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
+		return "a pooler in transaction mode stands before the database: set spec.database.pooling to Transaction, or let " + uriSource(spec) + " lead past it"
+	}},
 }
 
 var schemaAdvice = map[report.Code]advice{
@@ -140,6 +143,18 @@ var schemaAdvice = map[report.Code]advice{
 	}},
 	report.PermissionDenied: {"PermissionDenied", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
 		return "the database user may not use table " + table(spec) + ": grant SELECT and UPDATE on it and USAGE on its schema"
+	}},
+	report.ColumnsUnwritable: {"ColumnsUnwritable", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, slots []string) string {
+		return "table " + table(spec) + " has columns that a claim cannot write" + named(slots) + ": they are generated, or refuse NULL"
+	}},
+	report.IDNotUnique: {"IDNotUnique", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
+		return "nothing keeps the ids of table " + table(spec) + " apart: make the id its primary key"
+	}},
+	report.StatusNotAllowed: {"StatusNotAllowed", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
+		return "table " + table(spec) + " refuses a status of spec.mapping, by the column's type or by a CHECK: let it take the value, or correct the mapping"
+	}},
+	report.RowSecurity: {"RowSecurity", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
+		return "row security decides which rows of table " + table(spec) + " the database user sees: let it pass over the policies, or disable them"
 	}},
 }
 

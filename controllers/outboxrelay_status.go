@@ -145,7 +145,7 @@ func (s *scope) setDatabaseReachable(status *v1alpha1.OutboxRelayStatus) {
 
 func (s *scope) setSchemaValid(status *v1alpha1.OutboxRelayStatus) {
 	s.setFinding(status, v1alpha1.ConditionSchemaValid, schemaFinding(s.observation), schemaAdvice,
-		reasonValid, "table "+table(&s.relay.Spec)+" can serve as an outbox")
+		reasonValid, "table "+table(&s.relay.Spec)+" can serve as an outbox"+warned(s.observation.Findings()))
 }
 
 func (s *scope) setBrokerReachable(status *v1alpha1.OutboxRelayStatus) {

@@ -107,6 +107,18 @@ func TestTroublesFromAReport(t *testing.T) {
 			`the database user may not use table "public.outbox": grant SELECT and UPDATE on it and USAGE on its schema`,
 			"PermissionDenied", status.InProgressStatus,
 		},
+		"row security": {
+			schema(report.RowSecurity), v1alpha1.ConditionSchemaValid,
+			"RowSecurity",
+			`row security decides which rows of table "public.outbox" the database user sees: let it pass over the policies, or disable them`,
+			"RowSecurity", status.InProgressStatus,
+		},
+		"a pooler that is not told of": {
+			database(report.PoolingMismatch), v1alpha1.ConditionDatabaseReachable,
+			"PoolingMismatch",
+			`a pooler in transaction mode stands before the database: set spec.database.pooling to Transaction, or let Secret "orders-db-app" with key "uri" lead past it`,
+			"PoolingMismatch", status.FailedStatus,
+		},
 		"unreachable broker": {
 			broker(report.Unreachable), v1alpha1.ConditionBrokerReachable,
 			"BrokerUnreachable",

@@ -92,11 +92,13 @@ func TestAReportIsOnlyAHint(t *testing.T) {
 		Database: report.Health{Code: "Pwned", Slots: []string{"b", "a", "a", "rm -rf", strings.Repeat("x", 64), "<b>"}, ForSeconds: -1},
 		Rates:    report.Rates{Published: -5, Stale: math.MaxInt64},
 		Limits:   []string{"token", "<b>", "age", "token"},
+		Findings: []report.Code{"<b>", report.IndexMissing, report.OK, report.RowsVanish, report.IndexMissing},
 		Backlog:  &report.Backlog{AgeSeconds: -3, OldestEligibleAgeSeconds: 1e300, Eligible: math.MaxInt64, Failed: -1},
 	})
 	require.Equal(t, report.Health{Code: report.Unchecked, Slots: []string{"a", "b"}}, got.Database)
 	require.Equal(t, report.Rates{Stale: maxCount}, got.Rates)
 	require.Equal(t, []string{"age", "token"}, got.Limits)
+	require.Equal(t, []report.Code{report.RowsVanish, report.IndexMissing}, got.Findings)
 	require.Equal(t, &report.Backlog{OldestEligibleAgeSeconds: maxAgeSeconds, Eligible: maxCount}, got.Backlog)
 	for _, age := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		require.Nil(t, clamp(report.Report{Backlog: &report.Backlog{OldestEligibleAgeSeconds: age}}).Backlog)

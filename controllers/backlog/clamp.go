@@ -23,6 +23,7 @@ func clamp(r report.Report) report.Report {
 	r.Database, r.Schema, r.Broker = clampHealth(r.Database), clampHealth(r.Schema), clampHealth(r.Broker)
 	r.Rates = clampRates(r.Rates)
 	r.Limits = clampLimits(r.Limits)
+	r.Findings = clampFindings(r.Findings)
 	r.Latencies = report.Latencies{}
 	if r.Backlog != nil {
 		r.Backlog = clampBacklog(*r.Backlog)
@@ -74,6 +75,17 @@ func clampLimits(limits []string) []string {
 	for _, limit := range []string{report.LimitAge, report.LimitAttempts, report.LimitFailed, report.LimitToken} {
 		if slices.Contains(limits, limit) {
 			known = append(known, limit)
+		}
+	}
+	return known
+}
+
+// clampFindings keeps the codes that there are.
+func clampFindings(codes []report.Code) []report.Code {
+	var known []report.Code
+	for _, code := range report.FindingCodes() {
+		if slices.Contains(codes, code) {
+			known = append(known, code)
 		}
 	}
 	return known

@@ -63,6 +63,17 @@ func (o Observation) Limits() []string {
 	return slices.Compact(limits)
 }
 
+// Findings are what any relay has found at the table, the gravest first.
+func (o Observation) Findings() []report.Code {
+	var found []report.Code
+	for _, code := range report.FindingCodes() {
+		if slices.ContainsFunc(o.Answers, func(a Answer) bool { return slices.Contains(a.Report.Findings, code) }) {
+			found = append(found, code)
+		}
+	}
+	return found
+}
+
 // Rates are those of all relays together.
 func (o Observation) Rates() report.Rates {
 	var sum report.Rates
