@@ -4,12 +4,14 @@ package v1alpha1
 //
 // +kubebuilder:validation:XValidation:rule="has(self.column) != has(self.template)",message="write exactly one of column and template"
 type TopicFrom struct {
-	// column holds the topic; NULL means spec.topic.
+	// column holds the topic; NULL means spec.topic. This or template. A change
+	// rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
 	Column Name `json:"column,omitempty"`
 
-	// template is a topic in which {column} stands for the row's value.
+	// template is a topic in which {column} stands for the row's value; at least
+	// one does. This or column. A change rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=249
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9._-]*([{][^{}]{1,63}[}][a-zA-Z0-9._-]*)+$')",message="write a topic with at least one column in braces, such as outbox.event.{aggregatetype}"
@@ -28,7 +30,8 @@ type Ordering struct {
 	Mode string `json:"mode,omitempty"`
 
 	// onFailed says what a FAILED event does to later ones of its key: Halt
-	// holds them back, Skip lets them go. Only with mode Key. Unset: Halt.
+	// holds them back, Skip lets them go. Only with mode Key. Unset: Halt. A
+	// change rolls the relays.
 	// +kubebuilder:validation:Enum=Halt;Skip
 	// +optional
 	OnFailed string `json:"onFailed,omitempty"`
@@ -43,7 +46,8 @@ type Priority struct {
 	Enabled bool `json:"enabled,omitempty"`
 
 	// oldestPercent is the share of each claim that goes to the rows that have
-	// been due longest, whatever their priority. Unset: 10.
+	// been due longest, whatever their priority. Only with enabled. Unset: 10. A
+	// change rolls the relays.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
 	// +optional
@@ -60,13 +64,17 @@ type Retention struct {
 	// +optional
 	Policy string `json:"policy,omitempty"`
 
-	// sentSeconds is the window since the row was published. Unset: 604800.
+	// sentSeconds is the window since the row was published. Only with policy
+	// Delete. Unset: 604800. A change rolls the relays.
 	// +kubebuilder:validation:Minimum=60
 	// +kubebuilder:validation:Maximum=31536000
 	// +optional
 	SentSeconds int32 `json:"sentSeconds,omitempty"`
 
-	// statuses may be deleted, as the table has them. Unset: the SENT status.
+	// statuses may be deleted, as the table has them: none that waits, is claimed
+	// or has FAILED. Only with policy Delete; required with preset StatusCodes,
+	// where what is SENT is not consumed yet. Unset: the SENT status. A change
+	// rolls the relays.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=5
 	// +kubebuilder:validation:items:MinLength=1
@@ -86,7 +94,8 @@ type WakeUp struct {
 	// +optional
 	Mode string `json:"mode,omitempty"`
 
-	// channel is what a trigger of yours notifies; with mode Notify.
+	// channel is what a trigger of yours notifies. Required with mode Notify, and
+	// only for it. A change rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
 	Channel Name `json:"channel,omitempty"`

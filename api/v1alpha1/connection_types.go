@@ -76,52 +76,56 @@ type KafkaAuthentication struct {
 	// +required
 	Type string `json:"type,omitempty"`
 
-	// username is the user; this or usernameFrom, and not for OAUTHBEARER.
+	// username is the user. This or usernameFrom is required, but for OAUTHBEARER,
+	// which takes neither. A change rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Username string `json:"username,omitempty"`
 
-	// usernameFrom is where the user is.
+	// usernameFrom is where the user is; read again when it changes, without a
+	// restart. Unset: username.
 	// +optional
 	UsernameFrom *SecretSource `json:"usernameFrom,omitempty"`
 
 	// passwordFrom is where the password is; read again when it changes, without
-	// a restart. Not for OAUTHBEARER.
+	// a restart. Required, but for OAUTHBEARER, which does not take it.
 	// +optional
 	PasswordFrom *SecretSource `json:"passwordFrom,omitempty"`
 
-	// oauth is for OAUTHBEARER only.
+	// oauth is how tokens are got. Required for OAUTHBEARER, and only for it.
 	// +optional
 	OAuth *OAuth `json:"oauth,omitempty"`
 }
 
 // OAuth is the client credentials grant of RFC 6749.
 type OAuth struct {
-	// tokenEndpoint is the address that gives out tokens.
+	// tokenEndpoint is the address that gives out tokens: https, or http on
+	// loopback. A change rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=500
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && (self.matches('^https://[^/@#? ]+(/[^#@ ]*)?([?][^#@ ]*)?$') || self.matches('^http://(localhost|127[.][0-9.]+|[[]::1[]])(:[0-9]+)?(/[^#@ ]*)?$'))",message="write an https address without user and fragment (http only on loopback), such as https://login.example.com/oauth2/token"
 	// +required
 	TokenEndpoint string `json:"tokenEndpoint,omitempty"`
 
-	// clientID is the client.
+	// clientID is the client. A change rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	ClientID string `json:"clientID,omitempty"`
 
-	// clientSecretFrom is where its secret is; read again when it changes.
+	// clientSecretFrom is where its secret is; read again when it changes, without
+	// a restart.
 	// +required
 	ClientSecretFrom SecretSource `json:"clientSecretFrom,omitzero"`
 
-	// scope is asked for when it is set.
+	// scope is asked for when it is set. Unset: none. A change rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=500
 	// +optional
 	Scope string `json:"scope,omitempty"`
 
-	// audience is asked for when it is set.
+	// audience is asked for when it is set. Unset: none. A change rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=500
 	// +optional

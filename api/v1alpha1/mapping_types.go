@@ -14,7 +14,8 @@ const (
 	PresetDebezium    Preset = "Debezium"
 )
 
-// Mapping says which columns and values of the table mean what.
+// Mapping says which columns and values of the table mean what. In its rules '-'
+// stands for a status that a preset does not have.
 //
 // +kubebuilder:validation:XValidation:rule="[self.?preset.orValue('Relayfleet')].all(preset, (self.?columns.?generation.hasValue() ? size(self.columns.generation) > 0 : preset != 'Token') || (self.?columns.?claimToken.hasValue() ? size(self.columns.claimToken) > 0 : preset != 'Lab'))",message="map columns.generation or columns.claimToken: a claim needs one of them as its fence"
 // +kubebuilder:validation:XValidation:rule="[self.?preset.orValue('Relayfleet')].all(preset, (self.?statuses.?inProgress.hasValue() ? size(self.statuses.inProgress) > 0 : preset != 'Token') || (self.?columns.?claimToken.hasValue() ? size(self.columns.claimToken) > 0 : preset != 'Lab'))",message="map columns.claimToken where statuses.inProgress is empty: nothing else tells a claimed row"
@@ -26,15 +27,17 @@ type Mapping struct {
 	Preset Preset `json:"preset,omitempty"`
 
 	// columns are names by what they hold. Unset: the preset's; an empty name
-	// says that the table has no such column.
+	// says that the table has no such column. A change rolls the relays.
 	// +optional
 	Columns Columns `json:"columns,omitzero"`
 
-	// statuses are values of the status column, as text.
+	// statuses are values of the status column, as text. Unset: the preset's. A
+	// change rolls the relays.
 	// +optional
 	Statuses Statuses `json:"statuses,omitzero"`
 
-	// headers are further columns that become headers; NULL is none.
+	// headers are further columns that become headers; NULL is none. Unset: none.
+	// A change rolls the relays.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=map
 	// +listMapKey=name
@@ -63,7 +66,7 @@ type HeaderColumn struct {
 }
 
 // Columns are names by what they hold, verbatim. An empty name says that the
-// table has no such column; the six that no table can do without have none.
+// table has no such column; six of them must not be empty. Unset: the preset's.
 type Columns struct {
 	// id is the primary key: bigint, integer, uuid or text.
 	// +kubebuilder:validation:MinLength=1
@@ -159,7 +162,7 @@ type Columns struct {
 	LastError *Name `json:"lastError,omitempty"`
 }
 
-// Statuses are values of the status column, as text.
+// Statuses are values of the status column, as text. Unset: the preset's.
 type Statuses struct {
 	// ready waits to be claimed.
 	// +kubebuilder:validation:MinLength=1

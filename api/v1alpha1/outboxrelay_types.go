@@ -114,9 +114,10 @@ type OutboxRelaySpec struct {
 	// +optional
 	MaxClaimSeconds int32 `json:"maxClaimSeconds,omitempty"`
 
-	// maxBytesInFlight bounds the payloads that a relay holds; a row that is
-	// larger by itself is held alone. The relay's memory has to be a multiple of
-	// it. Unset: 33554432. A change rolls the relays.
+	// maxBytesInFlight bounds the payloads that a relay holds, in bytes; a row
+	// that is larger by itself is held alone. A relay needs about three times as
+	// much memory and 64 MiB beside it: the default limit does up to 134217728.
+	// Unset: 33554432. A change rolls the relays.
 	// +kubebuilder:validation:Minimum=1048576
 	// +kubebuilder:validation:Maximum=1073741824
 	// +optional

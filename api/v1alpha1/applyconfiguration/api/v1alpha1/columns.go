@@ -6,7 +6,7 @@ package v1alpha1
 // with apply.
 //
 // Columns are names by what they hold, verbatim. An empty name says that the
-// table has no such column; the six that no table can do without have none.
+// table has no such column; six of them must not be empty. Unset: the preset's.
 type ColumnsApplyConfiguration struct {
 	// id is the primary key: bigint, integer, uuid or text.
 	ID *string `json:"id,omitempty"`

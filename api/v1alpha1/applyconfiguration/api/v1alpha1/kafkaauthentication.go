@@ -9,14 +9,16 @@ package v1alpha1
 type KafkaAuthenticationApplyConfiguration struct {
 	// type is the SASL mechanism. A change rolls the relays.
 	Type *string `json:"type,omitempty"`
-	// username is the user; this or usernameFrom, and not for OAUTHBEARER.
+	// username is the user. This or usernameFrom is required, but for OAUTHBEARER,
+	// which takes neither. A change rolls the relays.
 	Username *string `json:"username,omitempty"`
-	// usernameFrom is where the user is.
+	// usernameFrom is where the user is; read again when it changes, without a
+	// restart. Unset: username.
 	UsernameFrom *SecretSourceApplyConfiguration `json:"usernameFrom,omitempty"`
 	// passwordFrom is where the password is; read again when it changes, without
-	// a restart. Not for OAUTHBEARER.
+	// a restart. Required, but for OAUTHBEARER, which does not take it.
 	PasswordFrom *SecretSourceApplyConfiguration `json:"passwordFrom,omitempty"`
-	// oauth is for OAUTHBEARER only.
+	// oauth is how tokens are got. Required for OAUTHBEARER, and only for it.
 	OAuth *OAuthApplyConfiguration `json:"oauth,omitempty"`
 }
 

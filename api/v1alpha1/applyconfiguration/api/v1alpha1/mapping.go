@@ -9,17 +9,20 @@ import (
 // MappingApplyConfiguration represents a declarative configuration of the Mapping type for use
 // with apply.
 //
-// Mapping says which columns and values of the table mean what.
+// Mapping says which columns and values of the table mean what. In its rules '-'
+// stands for a status that a preset does not have.
 type MappingApplyConfiguration struct {
 	// preset is the table that the rest of the mapping starts from. Unset:
 	// Relayfleet. A change rolls the relays.
 	Preset *apiv1alpha1.Preset `json:"preset,omitempty"`
 	// columns are names by what they hold. Unset: the preset's; an empty name
-	// says that the table has no such column.
+	// says that the table has no such column. A change rolls the relays.
 	Columns *ColumnsApplyConfiguration `json:"columns,omitempty"`
-	// statuses are values of the status column, as text.
+	// statuses are values of the status column, as text. Unset: the preset's. A
+	// change rolls the relays.
 	Statuses *StatusesApplyConfiguration `json:"statuses,omitempty"`
-	// headers are further columns that become headers; NULL is none.
+	// headers are further columns that become headers; NULL is none. Unset: none.
+	// A change rolls the relays.
 	Headers []HeaderColumnApplyConfiguration `json:"headers,omitempty"`
 }
 

@@ -7,15 +7,17 @@ package v1alpha1
 //
 // OAuth is the client credentials grant of RFC 6749.
 type OAuthApplyConfiguration struct {
-	// tokenEndpoint is the address that gives out tokens.
+	// tokenEndpoint is the address that gives out tokens: https, or http on
+	// loopback. A change rolls the relays.
 	TokenEndpoint *string `json:"tokenEndpoint,omitempty"`
-	// clientID is the client.
+	// clientID is the client. A change rolls the relays.
 	ClientID *string `json:"clientID,omitempty"`
-	// clientSecretFrom is where its secret is; read again when it changes.
+	// clientSecretFrom is where its secret is; read again when it changes, without
+	// a restart.
 	ClientSecretFrom *SecretSourceApplyConfiguration `json:"clientSecretFrom,omitempty"`
-	// scope is asked for when it is set.
+	// scope is asked for when it is set. Unset: none. A change rolls the relays.
 	Scope *string `json:"scope,omitempty"`
-	// audience is asked for when it is set.
+	// audience is asked for when it is set. Unset: none. A change rolls the relays.
 	Audience *string `json:"audience,omitempty"`
 	// caFrom is which certificates the token endpoint may show. Unset: those of
 	// the image.

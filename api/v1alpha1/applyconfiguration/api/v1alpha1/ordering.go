@@ -11,7 +11,8 @@ type OrderingApplyConfiguration struct {
 	// earlier one of its key). Unset: None. A change rolls the relays.
 	Mode *string `json:"mode,omitempty"`
 	// onFailed says what a FAILED event does to later ones of its key: Halt
-	// holds them back, Skip lets them go. Only with mode Key. Unset: Halt.
+	// holds them back, Skip lets them go. Only with mode Key. Unset: Halt. A
+	// change rolls the relays.
 	OnFailed *string `json:"onFailed,omitempty"`
 }
 

@@ -31,9 +31,10 @@ type OutboxRelaySpecApplyConfiguration struct {
 	// on; then they are cut and the claim runs out. Unset: four leases. A change
 	// rolls the relays.
 	MaxClaimSeconds *int32 `json:"maxClaimSeconds,omitempty"`
-	// maxBytesInFlight bounds the payloads that a relay holds; a row that is
-	// larger by itself is held alone. The relay's memory has to be a multiple of
-	// it. Unset: 33554432. A change rolls the relays.
+	// maxBytesInFlight bounds the payloads that a relay holds, in bytes; a row
+	// that is larger by itself is held alone. A relay needs about three times as
+	// much memory and 64 MiB beside it: the default limit does up to 134217728.
+	// Unset: 33554432. A change rolls the relays.
 	MaxBytesInFlight *int64 `json:"maxBytesInFlight,omitempty"`
 	// database says how to reach the outbox.
 	Database *DatabaseApplyConfiguration `json:"database,omitempty"`

@@ -10,7 +10,8 @@ type PriorityApplyConfiguration struct {
 	// enabled says whether. Unset: false. A change rolls the relays.
 	Enabled *bool `json:"enabled,omitempty"`
 	// oldestPercent is the share of each claim that goes to the rows that have
-	// been due longest, whatever their priority. Unset: 10.
+	// been due longest, whatever their priority. Only with enabled. Unset: 10. A
+	// change rolls the relays.
 	OldestPercent *int32 `json:"oldestPercent,omitempty"`
 }
 

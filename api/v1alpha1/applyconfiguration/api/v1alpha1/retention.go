@@ -10,9 +10,13 @@ type RetentionApplyConfiguration struct {
 	// policy is Keep, or Delete after the window. Unset: Keep. A change rolls
 	// the relays. Delete needs the DELETE grant and an index.
 	Policy *string `json:"policy,omitempty"`
-	// sentSeconds is the window since the row was published. Unset: 604800.
+	// sentSeconds is the window since the row was published. Only with policy
+	// Delete. Unset: 604800. A change rolls the relays.
 	SentSeconds *int32 `json:"sentSeconds,omitempty"`
-	// statuses may be deleted, as the table has them. Unset: the SENT status.
+	// statuses may be deleted, as the table has them: none that waits, is claimed
+	// or has FAILED. Only with policy Delete; required with preset StatusCodes,
+	// where what is SENT is not consumed yet. Unset: the SENT status. A change
+	// rolls the relays.
 	Statuses []string `json:"statuses,omitempty"`
 }
 

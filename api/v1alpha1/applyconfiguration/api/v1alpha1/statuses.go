@@ -5,7 +5,7 @@ package v1alpha1
 // StatusesApplyConfiguration represents a declarative configuration of the Statuses type for use
 // with apply.
 //
-// Statuses are values of the status column, as text.
+// Statuses are values of the status column, as text. Unset: the preset's.
 type StatusesApplyConfiguration struct {
 	// ready waits to be claimed.
 	Ready *string `json:"ready,omitempty"`

@@ -7,9 +7,11 @@ package v1alpha1
 //
 // TopicFrom says where a row's own topic is.
 type TopicFromApplyConfiguration struct {
-	// column holds the topic; NULL means spec.topic.
+	// column holds the topic; NULL means spec.topic. This or template. A change
+	// rolls the relays.
 	Column *string `json:"column,omitempty"`
-	// template is a topic in which {column} stands for the row's value.
+	// template is a topic in which {column} stands for the row's value; at least
+	// one does. This or column. A change rolls the relays.
 	Template *string `json:"template,omitempty"`
 }
 

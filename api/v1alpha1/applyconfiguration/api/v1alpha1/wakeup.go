@@ -10,7 +10,8 @@ type WakeUpApplyConfiguration struct {
 	// mode is Poll, or Notify: poll less, and LISTEN as well. Unset: Poll. A
 	// change rolls the relays.
 	Mode *string `json:"mode,omitempty"`
-	// channel is what a trigger of yours notifies; with mode Notify.
+	// channel is what a trigger of yours notifies. Required with mode Notify, and
+	// only for it. A change rolls the relays.
 	Channel *string `json:"channel,omitempty"`
 }
 
