@@ -46,7 +46,8 @@ const (
 const DebeziumIDHeader = "id"
 
 const (
-	createdAtLayout = "2006-01-02T15:04:05.000Z"
+	secondLayout    = "2006-01-02T15:04:05."
+	createdAtLayout = secondLayout + "000Z"
 	// ownHeaders is the most headers that a style sets, and ownBytes the most that
 	// their numbers and times take.
 	ownHeaders = 5
@@ -69,6 +70,9 @@ type headerSlab struct {
 	entries  []sarama.RecordHeader
 	pointers []*sarama.RecordHeader
 	text     []byte
+	// stamp is the text of a second, for most rows of a batch share theirs.
+	stamp  []byte
+	second int64
 }
 
 func newHeaderSlab(style HeaderStyle, events []event.Event) *headerSlab {
@@ -112,14 +116,21 @@ func (s *headerSlab) standard(e *event.Event) {
 		s.add(rowIDKey, s.keep(e.Row))
 	}
 	if !e.CreatedAt.IsZero() {
-		s.add(createdAtKey, s.grown(appendTime(s.text, e.CreatedAt)))
+		s.add(createdAtKey, s.grown(s.appendTime(s.text, e.CreatedAt)))
 	}
 	if e.ContentType != "" {
 		s.add(contentTypeKey, s.keep(e.ContentType))
 	}
 }
 
-func appendTime(b []byte, t time.Time) []byte { return t.UTC().AppendFormat(b, createdAtLayout) }
+// appendTime appends t as createdAtLayout has it.
+func (s *headerSlab) appendTime(b []byte, t time.Time) []byte {
+	if second := t.Unix(); second != s.second || len(s.stamp) == 0 {
+		s.stamp, s.second = t.UTC().AppendFormat(s.stamp[:0], secondLayout), second
+	}
+	milli := t.Nanosecond() / int(time.Millisecond)
+	return append(append(b, s.stamp...), byte('0'+milli/100), byte('0'+milli/10%10), byte('0'+milli%10), 'Z')
+}
 
 // isOurs: the row has no say about a header of this name.
 func (s *headerSlab) isOurs(e *event.Event, name string) bool {

@@ -2,6 +2,7 @@ package publish_test
 
 import (
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -69,5 +70,20 @@ func TestHeaders(t *testing.T) {
 			got := consume(t, cluster.ListenAddrs(), "headers")
 			require.Equal(t, test.want, got[1].Headers)
 		})
+	}
+}
+
+// Times that share a second, and others, are each their own.
+func TestCreatedAt(t *testing.T) {
+	cluster := newCluster(t, kfake.SeedTopics(1, "times"))
+	p := newProducer(t, cluster.ListenAddrs(), to("times"))
+	first := time.Date(1969, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+	batch := event.Batch{}
+	for i, later := range []time.Duration{0, 1, time.Millisecond, 10 * time.Millisecond, 999 * time.Millisecond, time.Second, 0, time.Hour, 24 * time.Hour} {
+		batch.Events = append(batch.Events, event.Event{ID: strconv.Itoa(i), CreatedAt: first.Add(later).In(time.FixedZone("", 5400))})
+	}
+	requirePublished(t, p, batch)
+	for i, r := range consume(t, cluster.ListenAddrs(), "times") {
+		require.Equal(t, batch.Events[i].CreatedAt.UTC().Format("2006-01-02T15:04:05.000Z"), header(r, publish.CreatedAtHeader))
 	}
 }
