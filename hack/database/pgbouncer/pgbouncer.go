@@ -93,7 +93,7 @@ func (p *Pooler) configure(o Options) (err error) {
 	if p.port, err = service.FreePorts(1); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(p.instance.Dir, 0o755); err != nil { //nolint:gosec // The pooler's user has to enter it.
+	if err := os.MkdirAll(p.instance.Dir, 0o755); err != nil {
 		return err
 	}
 	if err := p.instance.Own(); err != nil {

@@ -23,5 +23,6 @@ func TestTransactionModeSharesASession(t *testing.T) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT pg_backend_pid()").Scan(&pid))
 		return pid
 	}
-	require.Equal(t, ask(), ask(), "two connections, one session")
+	first := ask()
+	require.Equal(t, first, ask(), "two connections, one session")
 }

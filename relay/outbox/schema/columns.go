@@ -170,10 +170,8 @@ func (e *examination) lookAtKey(ctx context.Context) (err error) {
 	if e.indexes, err = ask[index](ctx, e, question("indexes"), e.relation.OID); err != nil {
 		return err
 	}
-	for _, i := range e.indexes {
-		if e.keepsApart(i) {
-			return nil
-		}
+	if slices.ContainsFunc(e.indexes, e.keepsApart) {
+		return nil
 	}
 	columns := quoted(e.mapping.ID)
 	if e.mapping.PartitionKey != "" {

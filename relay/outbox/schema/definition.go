@@ -83,7 +83,7 @@ func split(text string) (parts []string) {
 // quote ends one text and begins another, which comes to the same.
 func walk(text string, visit func(at int, c byte) bool) {
 	var quote byte
-	for at := 0; at < len(text); at++ {
+	for at := range len(text) {
 		c := text[at]
 		switch {
 		case quote != 0 && c == quote:

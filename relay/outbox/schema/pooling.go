@@ -94,12 +94,12 @@ func (e *examination) sessionsAreShared(ctx context.Context) (bool, error) {
 			return shared, err
 		}
 	}
-	_, _, err = session(ctx, e.conn, "")
+	_, err = markSession(ctx, e.conn, "")
 	return false, err
 }
 
 func (e *examination) shareOnce(ctx context.Context, other *pgxpool.Conn, mark string) (shared bool, err error) {
-	_, mine, err := session(ctx, e.conn, mark)
+	mine, err := markSession(ctx, e.conn, mark)
 	if err != nil {
 		return false, err
 	}
@@ -123,11 +123,11 @@ type querier interface {
 // marked is a setting that no one reads but this package.
 const marked = "relayfleet.session"
 
-// session marks a session and returns what it was marked with, and its process.
-func session(ctx context.Context, q querier, mark string) (was string, pid int, err error) {
-	err = q.QueryRow(ctx, "SELECT COALESCE(pg_catalog.current_setting('"+marked+"', true), ''), pg_catalog.pg_backend_pid(), "+
-		"pg_catalog.set_config('"+marked+"', $1, false)", pgx.QueryExecModeSimpleProtocol, mark).Scan(&was, &pid, nil)
-	return was, pid, err
+// markSession marks the session behind a connection and returns its process.
+func markSession(ctx context.Context, q querier, mark string) (pid int, err error) {
+	err = q.QueryRow(ctx, "SELECT pg_catalog.pg_backend_pid(), pg_catalog.set_config('"+marked+"', $1, false)",
+		pgx.QueryExecModeSimpleProtocol, mark).Scan(&pid, nil)
+	return pid, err
 }
 
 func look(ctx context.Context, q querier) (mark string, pid int, err error) {

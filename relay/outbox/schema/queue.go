@@ -3,7 +3,6 @@ package schema
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/relayfleet/relayfleet/relay/outbox/rows"
 )
@@ -105,9 +104,4 @@ func (e *examination) lookForVanishing(now counters) {
 		Message: fmt.Sprintf("since the last look %d rows were inserted and %d deleted, none was ever claimed, and none waits: whatever inserts them also deletes them", inserted, deleted),
 		Advice:  "let the application keep its rows (a library that fills an outbox for a reader of the log deletes them in the same transaction; it has a switch for that)",
 	})
-}
-
-// named says whether a finding of that code was made.
-func (e *examination) named(code string) bool {
-	return slices.ContainsFunc(e.findings, func(f Finding) bool { return f.Code == code })
 }

@@ -12,10 +12,10 @@ import (
 
 // Made-up values of the columns that a relay writes.
 const (
-	someTime   = "'2026-01-01 00:00:00+00'"
-	otherTime  = "'2026-01-02 00:00:00+00'"
-	someToken  = "'01890a5d-ac96-474b-bcce-b302099a8057'"
-	otherToken = "'01890a5d-ac96-474b-bcce-b302099a8058'"
+	someTime  = "'2026-01-01 00:00:00+00'"
+	otherTime = "'2026-01-02 00:00:00+00'"
+	someUUID  = "'01890a5d-ac96-474b-bcce-b302099a8057'"
+	otherUUID = "'01890a5d-ac96-474b-bcce-b302099a8058'"
 )
 
 // world is a FROM clause with made-up rows: each combination of the values that
@@ -44,7 +44,7 @@ func (e *examination) valuesOf(name string) []string {
 	case m.LeaseUntil, m.FailedAt, m.SentAt:
 		return []string{"NULL", someTime}
 	case m.ClaimToken:
-		return []string{"NULL", someToken}
+		return []string{"NULL", someUUID}
 	case m.LastError:
 		return []string{"NULL", "'refused'"}
 	case m.NextAttemptAt:
@@ -54,9 +54,9 @@ func (e *examination) valuesOf(name string) []string {
 	case m.Generation:
 		return []string{"'1'"}
 	case m.Order():
-		return []string{e.someKey(name, "'1'", someToken)}
+		return []string{e.someKey(name, "'1'", someUUID)}
 	case m.Key:
-		return []string{e.someKey(name, "'2'", otherToken)}
+		return []string{e.someKey(name, "'2'", otherUUID)}
 	case m.Priority:
 		return []string{"'3'"}
 	}
