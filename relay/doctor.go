@@ -32,7 +32,7 @@ func (o *Opened) examine(ctx context.Context) {
 
 func newDoctor(s settings.Settings, db *outbox.DB, m outbox.Mapping) *schema.Doctor {
 	table := outbox.Table{Schema: s.Table.Schema, Name: s.Table.Name}
-	use := schema.Use{Retention: retentionOf(s.Retention), Pooling: outbox.Pooling(s.Database.Pooling), Preset: unchanged(s, m)}
+	use := schema.Use{Order: orderOf(s), Retention: retentionOf(s.Retention), Pooling: outbox.Pooling(s.Database.Pooling), Preset: unchanged(s, m)}
 	return schema.New(db, table, m, use)
 }
 
