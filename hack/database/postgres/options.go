@@ -38,6 +38,8 @@ type Options struct {
 	HBA []string
 	// Settings are lines for postgresql.conf; they win over the ones of this package.
 	Settings map[string]string
+	// Environment are further variables of the server, name=value.
+	Environment []string
 	// NotDurable switches fsync off: faster, and a crash of the machine (not of PostgreSQL) loses data.
 	NotDurable bool
 	// DieWithCaller ends the server when the calling process ends, however that ends; the next Start of anybody removes
@@ -77,7 +79,8 @@ func (o Options) conflict(wanted Options) string {
 		return "it differs in TLS"
 	case !slices.Equal(wanted.ListenAddresses, o.ListenAddresses):
 		return fmt.Sprintf("it listens on %s, not %s", strings.Join(o.ListenAddresses, ","), strings.Join(wanted.ListenAddresses, ","))
-	case !maps.Equal(wanted.Settings, o.Settings) || !slices.Equal(wanted.HBA, o.HBA) || wanted.NotDurable != o.NotDurable:
+	case !maps.Equal(wanted.Settings, o.Settings) || !slices.Equal(wanted.HBA, o.HBA) ||
+		!slices.Equal(wanted.Environment, o.Environment) || wanted.NotDurable != o.NotDurable:
 		return "it has other settings"
 	}
 	return ""

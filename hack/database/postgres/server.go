@@ -186,7 +186,7 @@ func (s *Server) launch(ctx context.Context) error {
 func (s *Server) run(ctx context.Context) (err error) {
 	command := service.Command{
 		Args: []string{filepath.Join(s.state.Binaries, "postgres"), "-D", s.dataDir()},
-		Dir:  s.dataDir(), Env: environment(), LogFile: s.LogFile(),
+		Dir:  s.dataDir(), Env: append(environment(), s.state.Options.Environment...), LogFile: s.LogFile(),
 		Netns: s.state.Options.Netns, User: service.Unprivileged(),
 	}
 	if s.state.Options.DieWithCaller {
