@@ -163,10 +163,10 @@ var brokerAdvice = map[report.Code]advice{
 		return "no connection to " + servers(spec) + ": check that the broker runs, spec.kafka.bootstrapServers, its advertised addresses, and network policies"
 	}},
 	report.TopicMissing: {"TopicMissing", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
-		return fmt.Sprintf("the broker has no topic %q: create it, or correct spec.topic", spec.Topic)
+		return "the broker does not have " + topic(spec) + ": create it, or correct spec.topic"
 	}},
 	report.TopicForbidden: {"TopicForbidden", misconfigured, func(spec *v1alpha1.OutboxRelaySpec, _ []string) string {
-		return fmt.Sprintf("the broker does not allow writing to topic %q: grant Write and Describe on it", spec.Topic)
+		return "the broker does not allow writing to " + topic(spec) + ": grant Write and Describe on it"
 	}},
 	report.CredentialsMissing: {"BrokerCredentialsMissing", misconfigured, brokerCredentialsMissing},
 	report.CredentialsInvalid: {"BrokerCredentialsInvalid", needsHuman, brokerCredentialsInvalid},
@@ -239,6 +239,14 @@ func trust(spec *v1alpha1.OutboxRelaySpec) string {
 func table(spec *v1alpha1.OutboxRelaySpec) string {
 	t := spec.EffectiveTable()
 	return fmt.Sprintf("%q", t.Schema+"."+t.Name)
+}
+
+// topic is where events go; there is no name for it where each row has its own.
+func topic(spec *v1alpha1.OutboxRelaySpec) string {
+	if spec.Topic == "" {
+		return "the topics that rows name"
+	}
+	return fmt.Sprintf("topic %q", spec.Topic)
 }
 
 func servers(spec *v1alpha1.OutboxRelaySpec) string {

@@ -150,7 +150,7 @@ func (s *scope) setSchemaValid(status *v1alpha1.OutboxRelayStatus) {
 
 func (s *scope) setBrokerReachable(status *v1alpha1.OutboxRelayStatus) {
 	s.setFinding(status, v1alpha1.ConditionBrokerReachable, brokerFinding(s.observation), brokerAdvice,
-		reasonReachable, fmt.Sprintf("the relays can publish to topic %q", s.relay.Spec.Topic))
+		reasonReachable, "the relays can publish to "+topic(&s.relay.Spec))
 }
 
 func (s *scope) setFinding(

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,7 +128,7 @@ func TestTroublesFromAReport(t *testing.T) {
 		},
 		"missing topic": {
 			broker(report.TopicMissing), v1alpha1.ConditionBrokerReachable,
-			"TopicMissing", `the broker has no topic "orders.events": create it, or correct spec.topic`,
+			"TopicMissing", `the broker does not have topic "orders.events": create it, or correct spec.topic`,
 			"TopicMissing", status.InProgressStatus,
 		},
 		"forbidden topic": {
@@ -178,6 +179,41 @@ func (w *world) events(reason string) (n int) {
 		return n > 0
 	}, patience, pause, reason)
 	return n
+}
+
+// What one relay says that the table cannot record is off for the fleet; it goes
+// when no relay says so any more.
+func TestWhatATableCannotRecordIsInTheStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.outbox()
+	w.create(o)
+	lab := func(r *report.Report) { r.Limits = []string{"attempts", "failed", "age", "token", "nonsense"} }
+	first, second := w.pod(o, lab), w.pod(o, well)
+	w.startOperator()
+	w.deployed(1)
+	w.wait("limits", func(o *v1alpha1.OutboxRelay) bool {
+		return slices.Equal(o.Status.Limits, []string{"age", "attempts", "failed", "token"})
+	})
+	w.says(o, first, well)
+	w.says(o, second, func(r *report.Report) { r.Limits = []string{"age"} })
+	w.wait("one limit", func(o *v1alpha1.OutboxRelay) bool { return slices.Equal(o.Status.Limits, []string{"age"}) })
+	w.says(o, second, well)
+	w.wait("no limits", func(o *v1alpha1.OutboxRelay) bool { return o.Status.Limits == nil })
+}
+
+func TestRowsMayNameEveryTopic(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.outbox(func(o *v1alpha1.OutboxRelay) {
+		o.Spec.Topic, o.Spec.Mapping.Preset = "", v1alpha1.PresetDebezium
+	})
+	w.create(o)
+	w.pod(o, well)
+	w.startOperator()
+	w.deployed(1)
+	reachable := w.waitFor(v1alpha1.ConditionBrokerReachable, metav1.ConditionTrue, reasonReachable)
+	require.Equal(t, "the relays can publish to the topics that rows name", reachable.Message)
 }
 
 // With no relay ready yet, an outage is why; it says so instead of "not ready".

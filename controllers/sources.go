@@ -3,6 +3,7 @@ package controllers
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/relayfleet/relayfleet/api/v1alpha1"
@@ -117,10 +118,8 @@ func brokerRefusesLogin(spec *v1alpha1.OutboxRelaySpec, slots []string) string {
 	if objects, _ := meant(brokerSources(spec), slots); len(objects) > 0 {
 		return "the token endpoint refuses the client: correct " + strings.Join(objects, " and ")
 	}
-	for _, slot := range slots {
-		if slot == slotTokenEndpoint {
-			return "the token endpoint does not give out a token: check spec.kafka.authentication.oauth"
-		}
+	if slices.Contains(slots, slotTokenEndpoint) {
+		return "the token endpoint does not give out a token: check spec.kafka.authentication.oauth"
 	}
 	if spec.Kafka.Authentication == nil {
 		return "the broker refuses the connection's user: let " + servers(spec) + " allow it, or write spec.kafka.authentication"
