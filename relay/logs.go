@@ -3,6 +3,7 @@ package relay
 import (
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/relayfleet/relayfleet/relay/event"
@@ -19,7 +20,7 @@ func Logs(log *slog.Logger) Events {
 			for _, f := range findings {
 				messages = append(messages, f.Message)
 				if !slices.Contains(examined, f.Message) {
-					log.Warn("Found at the table: "+f.Message, "code", f.Code, "advice", f.Advice)
+					log.Warn("Found at the table: "+f.Message, "code", f.Code, "advice", f.Advice, "statements", strings.Join(f.Statements, " "))
 				}
 			}
 			examined = messages

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/relayfleet/relayfleet/hack/authority"
+	"github.com/relayfleet/relayfleet/hack/database/pgbouncer"
 	"github.com/relayfleet/relayfleet/hack/service"
 	"github.com/relayfleet/relayfleet/relay/outbox"
 	"github.com/relayfleet/relayfleet/relay/outbox/schema"
@@ -102,6 +103,31 @@ func wrongs(t *testing.T) []wrong {
 			},
 			mend:     func(f *fleet) { f.exec(schema.Grants(f.tables.Outbox(), outbox.Relayfleet(), f.role)) },
 			database: report.OK, schema: report.PermissionDenied, broker: report.OK,
+		}, {
+			input:    "the table refuses a status of the mapping",
+			breakIt:  func(f *fleet) { f.exec("ALTER TABLE outbox ADD CONSTRAINT own CHECK (status <> 'FAILED')") },
+			mend:     func(f *fleet) { f.exec("ALTER TABLE outbox DROP CONSTRAINT own") },
+			database: report.OK, schema: report.StatusNotAllowed, broker: report.OK, slots: []string{"status"},
+		}, {
+			input:    "row security hides the rows",
+			breakIt:  func(f *fleet) { f.exec("ALTER TABLE outbox ENABLE ROW LEVEL SECURITY") },
+			mend:     func(f *fleet) { f.exec("ALTER TABLE outbox DISABLE ROW LEVEL SECURITY") },
+			database: report.OK, schema: report.RowSecurity, broker: report.OK,
+		}, {
+			input:    "the id is not unique",
+			breakIt:  func(f *fleet) { f.exec("ALTER TABLE outbox DROP CONSTRAINT outbox_pkey CASCADE") },
+			mend:     func(f *fleet) { f.exec("ALTER TABLE outbox ADD PRIMARY KEY (id)") },
+			database: report.OK, schema: report.IDNotUnique, broker: report.OK, slots: []string{"id"},
+		}, {
+			input: "a pooler in transaction mode that the settings do not know of",
+			breakIt: func(f *fleet) {
+				changing.Lock()
+				defer changing.Unlock()
+				pooler := pgbouncer.StartForTest(f.t, database, pgbouncer.Options{Roles: []string{f.role}})
+				f.write("uri", pooler.URI(f.name, f.role))
+			},
+			mend:     mendURI,
+			database: report.PoolingMismatch, broker: report.OK,
 		}, {
 			input: "the broker cannot be reached",
 			breakIt: func(f *fleet) {

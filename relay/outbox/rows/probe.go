@@ -15,9 +15,9 @@ type Probe struct {
 	Name string
 	SQL  string
 	Args []any
-	// Index is the name that Indexes gives to the index that it relies on; empty:
-	// it relies on the key's.
-	Index string
+	// Indexes are the names of those that it relies on, as Indexes and the others
+	// name them; none: the key's.
+	Indexes []string
 	// Ordered: without a sort, because that would read all that is due. Some
 	// statements sort what they have taken.
 	Ordered bool
@@ -34,22 +34,36 @@ func Probes(table outbox.Table, m outbox.Mapping, shape outbox.Shape, order Orde
 		guarded[0] = time.Unix(0, 0).UTC().Format(time.RFC3339)
 	}
 	everything := pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
-	probe := func(name string, do statement, index string, ordered bool, args ...any) Probe {
-		return Probe{Name: name, SQL: do.sql, Args: do.args(args...), Index: index, Ordered: ordered}
+	probe := func(name string, do statement, indexes []string, ordered bool, args ...any) Probe {
+		for i, suffix := range indexes {
+			indexes[i] = indexName(table, suffix)
+		}
+		return Probe{Name: name, SQL: do.sql, Args: do.args(args...), Indexes: indexes, Ordered: ordered}
 	}
 	probes := []Probe{
-		probe(order.claimStatement(), s.limited(order.claimStatement(), batch), indexName(table, "queue"), !order.ByKey, token, lease, everything),
-		probe("backlog", s.backlog, indexName(table, "queue"), false),
-		probe("settle_sent", s.settleSent, "", true, guarded...),
+		probe(order.claimStatement(), s.limited(order.claimStatement(), batch), order.relyOn(), !order.ByKey, token, lease, everything),
+		probe("backlog", s.backlog, []string{"queue", "suspects", "failed"}, false),
+		probe("settle_sent", s.settleSent, nil, true, guarded...),
 	}
 	if m.Counter() != "" {
-		probes = append(probes, probe("suspects", s.limited("suspects", batch), indexName(table, "suspects"), true, token, lease, token, int64(1)))
+		probes = append(probes, probe("suspects", s.limited("suspects", batch), append(order.relyOn(), "suspects"), true, token, lease, token, int64(1)))
 	}
 	if retention != nil {
 		s.setRetention(*retention, m)
-		probes = append(probes, probe("retention", s.retention, indexName(table, "retention"), true, retention.Window))
+		probes = append(probes, probe("retention", s.retention, []string{"retention"}, true, retention.Window))
 	}
 	return probes
+}
+
+// relyOn are the indexes of a claim.
+func (o Order) relyOn() []string {
+	switch {
+	case o.ByKey:
+		return []string{"queue", "suspects", "ordered", "halted"}
+	case o.ByPriority:
+		return []string{"queue", "priority"}
+	}
+	return []string{"queue"}
 }
 
 // Stranded is the text of stranded.sql for a table.

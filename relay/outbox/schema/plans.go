@@ -18,7 +18,8 @@ func (e *examination) lookAtPlans(ctx context.Context) error {
 	lacking := e.lacking()
 	var unsuitable, how []string
 	for _, p := range rows.Probes(e.table, e.mapping, e.shape, e.use.Order, e.use.Retention) {
-		if slices.Contains(lacking, p.Index) || p.Name == "retention" && !e.relation.MayDelete {
+		lacks := slices.ContainsFunc(p.Indexes, func(name string) bool { return slices.Contains(lacking, name) })
+		if lacks || p.Name == "retention" && !e.relation.MayDelete {
 			continue
 		}
 		plan, err := e.explain(ctx, p)
