@@ -12,6 +12,7 @@ import (
 
 	"github.com/relayfleet/relayfleet/relay"
 	"github.com/relayfleet/relayfleet/relay/outbox"
+	"github.com/relayfleet/relayfleet/relay/outbox/rows"
 	"github.com/relayfleet/relayfleet/relay/outbox/schema"
 	"github.com/relayfleet/relayfleet/relay/settings"
 )
@@ -24,12 +25,17 @@ func newSchema() *cobra.Command {
 
 func newSchemaPrint() *cobra.Command {
 	var preset, table, role string
+	var byKey, byPriority, retention bool
 	c := &cobra.Command{
 		Use:   "print --preset NAME",
 		Short: "Prints the table of a preset, its indexes and its grants; needs no database",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			text, err := printed(preset, table, role)
+			use := schema.Use{Order: rows.Order{ByKey: byKey, Halt: byKey, ByPriority: byPriority}}
+			if retention {
+				use.Retention = &rows.Retention{}
+			}
+			text, err := printed(preset, table, role, use)
 			if err != nil {
 				return err
 			}
@@ -40,11 +46,14 @@ func newSchemaPrint() *cobra.Command {
 	c.Flags().StringVar(&preset, "preset", "", strings.Join(outbox.Presets(), ", ")+" (required)")
 	c.Flags().StringVar(&table, "table", "public.outbox", "the table, schema.name")
 	c.Flags().StringVar(&role, "role", "relayfleet", "the relays' role, which gets the grants")
-	_ = c.MarkFlagRequired("preset") // The flag exists: it stands four lines up.
+	c.Flags().BoolVar(&byKey, "ordering-key", false, "with what ordering.mode Key needs")
+	c.Flags().BoolVar(&byPriority, "priority", false, "with what priority.enabled needs")
+	c.Flags().BoolVar(&retention, "retention", false, "with what retention.policy Delete needs")
+	_ = c.MarkFlagRequired("preset") // The flag exists: it stands a few lines up.
 	return c
 }
 
-func printed(preset, name, role string) (string, error) {
+func printed(preset, name, role string, use schema.Use) (string, error) {
 	table := outbox.Table{Schema: "public", Name: name}
 	if before, after, found := strings.Cut(name, "."); found {
 		table = outbox.Table{Schema: before, Name: after}
@@ -52,12 +61,7 @@ func printed(preset, name, role string) (string, error) {
 	if table.Schema == "" || table.Name == "" {
 		return "", fmt.Errorf("--table %q is not schema.name", name)
 	}
-	ddl, err := schema.DDL(preset, table)
-	if err != nil {
-		return "", err
-	}
-	mapping, _ := outbox.Preset(preset) // DDL has found it.
-	return ddl + "\n" + schema.Grants(table, mapping, role), nil
+	return schema.Print(preset, table, role, use)
 }
 
 func newSchemaCheck() *cobra.Command {

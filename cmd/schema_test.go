@@ -36,7 +36,13 @@ func TestSchemaPrintNeedsNoDatabase(t *testing.T) {
 		require.Contains(t, text, `CREATE INDEX "events_queue"`)
 		require.Contains(t, text, `TO "relay 1";`)
 	}
-	_, err := run(t, "schema", "print", "--preset", "Other")
+	text, err := run(t, "schema", "print", "--preset", "Relayfleet", "--ordering-key", "--priority", "--retention")
+	require.NoError(t, err)
+	for _, index := range []string{"queue", "suspects", "failed", "ordered", "halted", "priority", "retention"} {
+		require.Equal(t, 1, strings.Count(text, `CREATE INDEX "outbox_`+index+`"`), index)
+	}
+	require.Contains(t, text, "GRANT DELETE")
+	_, err = run(t, "schema", "print", "--preset", "Other")
 	require.ErrorContains(t, err, `there is no preset "Other"`)
 	_, err = run(t, "schema", "print", "--preset", "Lab", "--table", ".events")
 	require.ErrorContains(t, err, "is not schema.name")

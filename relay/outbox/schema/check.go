@@ -182,8 +182,9 @@ func (e *examination) warnings(ctx context.Context) error {
 	return nil
 }
 
-// ask reads from the catalogue, as one transaction in which names mean the
-// catalogue's own, whatever the role's search path is.
+// ask reads, in one transaction that can write nothing: what it evaluates may call
+// functions of others. Names mean the catalogue's own, whatever the role's search
+// path is.
 func ask[T any](ctx context.Context, e *examination, sql string, args ...any) ([]T, error) {
 	return askBy(ctx, e, pgx.RowToStructByPos[T], sql, args...)
 }
@@ -195,7 +196,7 @@ func askNames(ctx context.Context, e *examination, sql string, args ...any) ([]s
 
 func askBy[T any](ctx context.Context, e *examination, scan pgx.RowToFunc[T], sql string, args ...any) (found []T, err error) {
 	flush := &pgx.Batch{}
-	flush.Queue("SELECT pg_catalog.set_config('search_path', 'pg_catalog', true)")
+	flush.Queue("SELECT pg_catalog.set_config('search_path', 'pg_catalog', true), pg_catalog.set_config('transaction_read_only', 'on', true)")
 	flush.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
 		found, err = pgx.CollectRows(rows, scan)
 		return err

@@ -38,6 +38,21 @@ func Grants(table outbox.Table, m outbox.Mapping, role string) string {
 	})
 }
 
+// Print is all that a table of a preset needs to be used so: the table, its
+// indexes, and the grants of the relays' role.
+func Print(preset string, table outbox.Table, role string, use Use) (string, error) {
+	ddl, err := DDL(preset, table)
+	if err != nil {
+		return "", err
+	}
+	mapping, _ := outbox.Preset(preset) // DDL has found it.
+	d := New(nil, table, mapping, use)
+	for _, index := range d.wanted()[len(rows.Indexes(table, mapping)):] {
+		ddl += index.Create + "\n"
+	}
+	return ddl + "\n" + d.Grants(role), nil
+}
+
 func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 
 var hole = regexp.MustCompile(`/\*([a-z]+)\*/[\w.]+`)

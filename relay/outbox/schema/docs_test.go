@@ -38,11 +38,9 @@ func TestTheDocsShowTheTablesAsTheyAre(t *testing.T) {
 func printed(t *testing.T, preset, name string) string {
 	t.Helper()
 	table := outbox.Table{Schema: "public", Name: name}
-	ddl, err := schema.DDL(preset, table)
+	text, err := schema.Print(preset, table, "relayfleet", schema.Use{})
 	require.NoError(t, err)
-	mapping, ok := outbox.Preset(preset)
-	require.True(t, ok)
-	return ddl + "\n" + schema.Grants(table, mapping, "relayfleet")
+	return text
 }
 
 // withBlock puts a block behind a marker, in place of the one that is there.

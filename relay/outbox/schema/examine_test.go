@@ -3,6 +3,7 @@ package schema_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -226,6 +227,43 @@ func (ill illness) test(t *testing.T) {
 		}
 	}
 	require.Nil(t, find(examine(t, doctor), ill.code), "the finding is still there")
+}
+
+// An examination costs a large table no more than a small one: whatever waits, is
+// stranded or is done in it.
+func TestAnExaminationOfALargeTableReadsLittle(t *testing.T) {
+	const many = 200_000
+	d := database.New(t)
+	database.Exec(t, d.Owner, "ALTER TABLE outbox DROP CONSTRAINT outbox_check, ALTER next_attempt_at DROP NOT NULL, SET (autovacuum_enabled = false)")
+	for _, kind := range []string{
+		"'SENT', 1, now()", "'READY', 0, now()", "'READY', 0, NULL", "'INPROGRESS', 1, now()", "'INPROGRESS', 3, now()",
+	} {
+		database.Exec(t, d.Owner, `INSERT INTO outbox (event_id, status, attempts, next_attempt_at)
+			SELECT gen_random_uuid(), `+kind+` FROM generate_series(1, $1::int)`, many/5)
+	}
+	db := d.Open(t)
+	report := examine(t, doctor(d, db))
+	for _, code := range []string{schema.RowsWithoutLease, schema.RowsWithoutDueTime} {
+		require.Contains(t, find(report, code).Message, "at least 1000")
+	}
+	require.Nil(t, find(report, schema.PlanUnsuitable))
+	db.Close() // A session hands its statistics in when it ends.
+	require.Eventually(t, func() bool {
+		return database.Query[int64](t, d.Owner, "SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes WHERE relname = 'outbox'") > 0
+	}, time.Minute, 10*time.Millisecond)
+	require.Zero(t, database.Query[int64](t, d.Owner, "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'outbox'"))
+	require.Less(t, database.Query[int64](t, d.Owner, "SELECT sum(idx_tup_read)::bigint FROM pg_stat_user_indexes WHERE relname = 'outbox'"), int64(20_000))
+}
+
+// What is evaluated may be others' functions, which must not write.
+func TestAnExaminationWritesNothing(t *testing.T) {
+	d := database.New(t)
+	database.Exec(t, d.Owner, `CREATE TABLE trace (n int);
+		GRANT INSERT ON trace TO PUBLIC;
+		CREATE FUNCTION writes(text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.trace VALUES (1); RETURN true; END';
+		ALTER TABLE outbox ADD CHECK (writes(status))`)
+	require.Empty(t, examine(t, doctor(d, d.Open(t))).Findings)
+	require.Zero(t, database.Query[int64](t, d.Owner, "SELECT count(*) FROM trace"))
 }
 
 func find(r schema.Report, code string) *schema.Finding {

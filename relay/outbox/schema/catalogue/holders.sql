@@ -10,6 +10,7 @@ FROM (
            COALESCE(extract(epoch FROM statement_timestamp() - a.xact_start), 0)::float8 AS seconds
     FROM pg_stat_activity AS a
     WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid()
+      AND a.usesysid IS NOT NULL -- Autovacuum's own workers have no user, and wait for nobody's sake.
       AND (a.datid IS NULL OR a.datid = 0 OR a.datname = current_database())
     UNION ALL
     SELECT 'prepared transaction', p.gid, age(p.transaction)::int8, extract(epoch FROM statement_timestamp() - p.prepared)::float8
