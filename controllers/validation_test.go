@@ -196,6 +196,7 @@ func invalidObjects(t *testing.T) map[string]invalid {
 		"template of nested columns": {spec(object("template", "a.{b{c}}"), "topicFrom"), "at least one column in braces"},
 		"template of no name":        {spec(object("template", "a.{}"), "topicFrom"), "at least one column in braces"},
 		"preset without its topic":   {both(spec(nil, "topic"), spec("Debezium", "mapping", "preset"), spec(object("column", "c"), "topicFrom")), "write topic: it is where events go"},
+		"order of a random id":       {both(spec(object("mode", "Key"), "ordering"), spec(object("preset", "Debezium", "columns", object("sequence", "")), "mapping")), "map mapping.columns.sequence"},
 		"order of no sequence":       {both(spec(object("mode", "Key"), "ordering"), spec(object("preset", "Token", "columns", object("sequence", "")), "mapping")), "map mapping.columns.sequence"},
 	}
 }

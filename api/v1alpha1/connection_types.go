@@ -104,7 +104,7 @@ type OAuth struct {
 	// loopback. A change rolls the relays.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=500
-	// +kubebuilder:validation:XValidation:rule="isURL(self) && (self.matches('^https://[^/@#? ]+(/[^#@ ]*)?([?][^#@ ]*)?$') || self.matches('^http://(localhost|127[.][0-9.]+|[[]::1[]])(:[0-9]+)?(/[^#@ ]*)?$'))",message="write an https address without user and fragment (http only on loopback), such as https://login.example.com/oauth2/token"
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && (self.matches('^https://[^/@#? ]+([/?][^# ]*)?$') || self.matches('^http://(localhost|127([.][0-9]{1,3}){3}|[[]::1[]])(:[0-9]+)?([/?][^# ]*)?$'))",message="write an https address without user and fragment (http only on loopback), such as https://login.example.com/oauth2/token"
 	// +required
 	TokenEndpoint string `json:"tokenEndpoint,omitempty"`
 

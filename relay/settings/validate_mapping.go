@@ -129,8 +129,7 @@ func (p *problems) behaviour(s Settings) {
 	if s.Ordering.Mode == OrderKey {
 		oneOf(p, "ordering.onFailed", s.Ordering.OnFailed, Halt, Skip)
 		p.check(!s.Priority.Enabled, "priority.enabled", "contradicts ordering.mode Key: an urgent event would overtake earlier ones of its key")
-		p.check(s.Mapping.Preset != PresetToken || isNamed(s.Mapping.Columns.Sequence), "ordering.mode",
-			"Key needs a number that rises with every insert: map mapping.columns.sequence")
+		p.check(s.Mapping.rises(), "ordering.mode", "Key needs a number that rises with every insert: map mapping.columns.sequence")
 	} else {
 		p.check(s.Ordering.OnFailed == "", "ordering.onFailed", "is only for ordering.mode Key")
 	}
@@ -149,7 +148,18 @@ func (p *problems) behaviour(s Settings) {
 	}
 }
 
-func isNamed(name *string) bool { return name != nil && *name != "" }
+// rises: the ids of Token and Debezium are random; Debezium has a sequence beside.
+func (m Mapping) rises() bool {
+	sequence := m.Columns.Sequence
+	switch m.Preset {
+	case PresetToken:
+		return sequence != nil && *sequence != ""
+	case PresetDebezium:
+		return sequence == nil || *sequence != ""
+	default:
+		return true
+	}
+}
 
 func (p *problems) retention(s Settings) {
 	r := s.Retention
