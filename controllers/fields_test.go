@@ -70,6 +70,13 @@ func TestTheReferenceHasEveryReason(t *testing.T) {
 	} {
 		require.Contains(t, text, "| "+string(reason)+" |")
 	}
+	for _, reason := range []string{
+		reasonRelaysRunning, reasonRelaysNotReady, reasonRolloutInProgress, reasonRetrying, reasonNotReported, reasonReachable,
+		reasonValid, reasonSampled, reasonWaitingForRelays, reasonNoRelayAnswers, reasonTableNotSampled, reasonForeignObject,
+		reasonChildRejected, reasonSettingsInvalid, reasonChildTerminating,
+	} {
+		require.Regexp(t, `\b`+reason+`\b`, text)
+	}
 	for code, a := range databaseAdvice {
 		require.Contains(t, text, a.reason, code)
 	}
