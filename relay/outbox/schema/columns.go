@@ -73,8 +73,8 @@ func (e *examination) columnsWrong(problem *outbox.Problem) Finding {
 	case outbox.ColumnsMistyped:
 		f.Advice = "change their types, or map them to others; docs/tables.md says which types can serve"
 	case outbox.PermissionDenied:
-		f.Advice = "grant what is missing; replace ROLE by the relay's"
-		f.Statements = []string{Grants(e.table, e.mapping, "ROLE")}
+		f.Advice = "grant what is missing"
+		f.Statements = []string{Grants(e.table, e.mapping, e.server.Role)}
 	}
 	return f
 }

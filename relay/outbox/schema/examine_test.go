@@ -67,6 +67,15 @@ type illness struct {
 
 var illnesses = []illness{
 	{
+		name: "no grant", code: outbox.PermissionDenied, severity: schema.Blocking, slots: []string{"status", "lease_until"},
+		harm: "REVOKE UPDATE (status, lease_until) ON outbox FROM %role",
+	}, {
+		name: "a column is missing", code: outbox.ColumnsMissing, severity: schema.Blocking, slots: []string{"last_error"},
+		harm: "ALTER TABLE outbox DROP COLUMN last_error", mend: "ALTER TABLE outbox ADD COLUMN last_error text; GRANT UPDATE (last_error) ON outbox TO %role",
+	}, {
+		name: "a column of the claim is generated", code: schema.ColumnsUnwritable, severity: schema.Blocking, slots: []string{"last_error"},
+		harm: "ALTER TABLE outbox DROP COLUMN last_error, ADD COLUMN last_error text GENERATED ALWAYS AS ('nothing ' || status) STORED; GRANT UPDATE (last_error) ON outbox TO %role",
+	}, {
 		name: "the key is not unique", harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_pkey",
 		code: schema.IDNotUnique, severity: schema.Blocking, slots: []string{"id"}, message: `the values of "id"`,
 	}, {
@@ -139,7 +148,7 @@ var illnesses = []illness{
 		harm: "ALTER ROLE %role SET enable_indexscan = off; ALTER ROLE %role SET enable_indexonlyscan = off", mend: "ALTER ROLE %role RESET ALL",
 	}, {
 		name: "retention without a grant", code: schema.DeleteDenied, severity: schema.Warning, use: schema.Use{Retention: &rows.Retention{}},
-		harm: "CREATE INDEX ON outbox (sent_at, id) WHERE status = 'SENT'", mend: "GRANT DELETE ON outbox TO %role",
+		harm: "CREATE INDEX ON outbox (sent_at, id) WHERE status = 'SENT'",
 	}, {
 		name: "retention without an index", code: schema.IndexMissing, severity: schema.Warning, use: schema.Use{Retention: &rows.Retention{}},
 		harm: "GRANT DELETE ON outbox TO %role", message: "deletion",

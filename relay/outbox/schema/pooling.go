@@ -3,10 +3,12 @@ package schema
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/relayfleet/relayfleet/relay/outbox"
@@ -82,6 +84,9 @@ func sameDuration(shown string, asked time.Duration) bool {
 // mark; if it has more, holding the first makes it give out a second.
 func (e *examination) sessionsAreShared(ctx context.Context) (bool, error) {
 	other, err := e.db.Pool().Acquire(ctx)
+	if tooMany(err) {
+		return false, nil // Nobody shares what there is only one of.
+	}
 	if err != nil {
 		return false, err
 	}
@@ -114,6 +119,13 @@ func (e *examination) shareOnce(ctx context.Context, other *pgxpool.Conn, mark s
 	}
 	seen, now, err := look(ctx, e.conn)
 	return err == nil && (now != mine || seen != mark), err
+}
+
+// tooMany: the server gives the role, or anybody, no further connection.
+func tooMany(err error) bool {
+	var server *pgconn.PgError
+	const tooManyConnections = "53300"
+	return errors.As(err, &server) && server.Code == tooManyConnections
 }
 
 type querier interface {

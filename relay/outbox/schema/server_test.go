@@ -89,6 +89,13 @@ func TestAPoolerInSessionModeIsNone(t *testing.T) {
 	require.NoError(t, doctor(d, d.Open(t)).Check(t.Context()))
 }
 
+// A role that may connect once is not refused for it.
+func TestARoleWithASingleConnection(t *testing.T) {
+	d := database.New(t)
+	database.Exec(t, d.Connect(t, "postgres"), "ALTER ROLE "+d.Role+" CONNECTION LIMIT 1")
+	require.NoError(t, doctor(d, d.Open(t)).Check(t.Context()))
+}
+
 func TestAReadOnlyServer(t *testing.T) {
 	d := database.New(t)
 	database.Exec(t, d.Connect(t, "postgres"), "ALTER ROLE "+d.Role+" SET default_transaction_read_only = on")

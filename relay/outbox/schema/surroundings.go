@@ -43,8 +43,8 @@ func (e *examination) lookAtDeletes(ctx context.Context) error {
 		e.find(Finding{
 			Code: DeleteDenied, Severity: Warning,
 			Message:    "the role may not delete, so retention deletes nothing",
-			Advice:     "grant it; replace ROLE by the relay's",
-			Statements: []string{fmt.Sprintf("GRANT DELETE ON TABLE %s TO %s;", e.table.SQL(), quoted("ROLE"))},
+			Advice:     "grant it",
+			Statements: []string{fmt.Sprintf("GRANT DELETE ON TABLE %s TO %s;", e.table.SQL(), quoted(e.server.Role))},
 		})
 	}
 	return nil
