@@ -199,6 +199,9 @@ func (t *taking) collect(rows pgx.Rows) error {
 		partition        pgtype.Text
 		reclaimed, first []string
 	)
+	if err := rows.Err(); err != nil {
+		return err // Nothing came, so that there is nothing to describe.
+	}
 	into := []any{&id, &row.generation, &row.attempts, &due, &row.bytes, &partition, &oldest, &reclaimed}
 	if len(rows.FieldDescriptions()) > len(into) {
 		into = append(into, &row.place)

@@ -55,8 +55,8 @@ func TestPurgeDeletesOnlyWhatIsDone(t *testing.T) {
 func TestPurgeOfStatusesOfAConsumer(t *testing.T) {
 	d := database.NewPreset(t, "StatusCodes", outbox.Table{Schema: "public", Name: "notification_outbox"})
 	database.Exec(t, d.Owner, "GRANT DELETE ON notification_outbox TO "+d.Role)
-	database.Exec(t, d.Owner, `INSERT INTO notification_outbox (event_id, send_status, payload, next_attempt_at)
-		SELECT gen_random_uuid(), s, '{}', now() - interval '2 hours' FROM generate_series(0, 5) AS s`)
+	database.Exec(t, d.Owner, `INSERT INTO notification_outbox (event_id, send_status, payload, next_attempt_at, lease_until)
+		SELECT gen_random_uuid(), s, '{}', now() - interval '2 hours', CASE WHEN s = 1 THEN now() END FROM generate_series(0, 5) AS s`)
 	store := retaining(t, d, rows.Retention{Window: time.Hour, Statuses: []string{"4"}})
 	require.Equal(t, 1, purgeAll(t, store))
 	require.Zero(t, database.Query[int64](t, d.Owner, "SELECT count(*) FROM notification_outbox WHERE send_status = 4"))

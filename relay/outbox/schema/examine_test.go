@@ -107,8 +107,8 @@ var illnesses = []illness{
 		name: "no CHECK of the lease", code: schema.LeaseUnchecked, severity: schema.Warning, slots: []string{"status", "lease_until"},
 		harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_check",
 	}, {
-		name: "half a CHECK of the lease", code: schema.LeaseUnchecked, severity: schema.Warning, slots: []string{"status", "lease_until"},
-		harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_check, ADD CHECK (status <> 'INPROGRESS' OR lease_until IS NOT NULL)",
+		name: "the wrong half of a CHECK of the lease", code: schema.LeaseUnchecked, severity: schema.Warning, slots: []string{"status", "lease_until"},
+		harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_check, ADD CHECK (status = 'INPROGRESS' OR lease_until IS NULL)",
 	}, {
 		name: "a CHECK of the lease that was never validated", code: schema.LeaseUnchecked, severity: schema.Warning, slots: []string{"status", "lease_until"},
 		harm: "ALTER TABLE outbox DROP CONSTRAINT outbox_check, ADD CHECK ((status = 'INPROGRESS') = (lease_until IS NOT NULL)) NOT VALID",

@@ -33,9 +33,9 @@ const (
 	RowSecurity = "RowSecurity"
 	// ColumnsNullable: a row with NULL there is never claimed, or never seen.
 	ColumnsNullable = "ColumnsNullable"
-	// LeaseUnchecked: no CHECK says that rows are claimed exactly while they have a lease.
+	// LeaseUnchecked: no CHECK says that claimed rows have a lease.
 	LeaseUnchecked = "LeaseUnchecked"
-	// FailedUnchecked: no CHECK says that rows are FAILED exactly while they have failed_at.
+	// FailedUnchecked: no CHECK says that FAILED rows have failed_at.
 	FailedUnchecked = "FailedUnchecked"
 	// IndexMissing: a statement reads far more than it takes.
 	IndexMissing = "IndexMissing"
