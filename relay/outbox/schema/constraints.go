@@ -126,11 +126,12 @@ func (e *examination) lookAtConstraints(ctx context.Context) error {
 			refused[s] = known && !ok || refused[s]
 		}
 	}
-	if m.InProgress != "" && !(refused[state{m.InProgress, false, false}] && (m.FailedAt == "" || refused[state{m.InProgress, false, true}])) {
+	bare := func(status string) bool { return status != "" && !refused[state{Status: status}] }
+	if bare(m.InProgress) {
 		e.find(e.unchecked(LeaseUnchecked, []string{"status", "lease_until"}, m.InProgress, m.LeaseUntil,
 			"nothing keeps a row from being claimed without a lease, which no relay would ever take"))
 	}
-	if m.Failed != "" && m.FailedAt != "" && !(refused[state{m.Failed, false, false}] && refused[state{m.Failed, true, false}]) {
+	if m.FailedAt != "" && bare(m.Failed) {
 		e.find(e.unchecked(FailedUnchecked, []string{"status", "failed_at"}, m.Failed, m.FailedAt,
 			"nothing keeps a row from being given up without the time of it, by which it is found"))
 	}
