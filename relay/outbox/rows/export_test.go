@@ -1,8 +1,11 @@
 package rows
 
 import (
+	"context"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/relayfleet/relayfleet/relay/event"
 	"github.com/relayfleet/relayfleet/relay/outbox"
@@ -111,3 +114,18 @@ func (s *Store) SweepIsDue() {
 
 // Close ends the store's connections.
 func (s *Store) Close() { s.db.Close() }
+
+// Mutate puts other statements in the place of the ordered claim and its lock.
+func (s *Store) Mutate(change func(claim, lock string) (string, string)) {
+	err := s.with(context.Background(), func(_ context.Context, _ *pgxpool.Conn, all *statements) error {
+		for limit := 1; limit <= 32; limit++ {
+			claim := all.limited("claim_ordered", limit)
+			claim.sql, all.lockOrdered.sql = change(claim.sql, all.lockOrdered.sql)
+			all.byLimit[limitedName{"claim_ordered", limit}] = claim
+		}
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+}
