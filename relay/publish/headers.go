@@ -129,7 +129,7 @@ func (s *headerSlab) appendTime(b []byte, t time.Time) []byte {
 		s.stamp, s.second = t.UTC().AppendFormat(s.stamp[:0], secondLayout), second
 	}
 	milli := t.Nanosecond() / int(time.Millisecond)
-	return append(append(b, s.stamp...), byte('0'+milli/100), byte('0'+milli/10%10), byte('0'+milli%10), 'Z')
+	return append(append(b, s.stamp...), byte('0'+milli/100), byte('0'+milli/10%10), byte('0'+milli%10), 'Z') //nolint:gosec // Below 1000.
 }
 
 // isOurs: the row has no say about a header of this name.

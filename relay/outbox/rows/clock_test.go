@@ -38,7 +38,7 @@ func serverWithAClock(t *testing.T) clock {
 	if len(found) == 0 {
 		t.Skip("libfaketime is not installed (Debian: apt-get install libfaketime)")
 	}
-	dir, err := os.MkdirTemp("", "clock") // The server's user cannot enter a test's own folder.
+	dir, err := os.MkdirTemp("", "clock") //nolint:usetesting // The server's user cannot enter a test's own folder.
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755))

@@ -111,7 +111,7 @@ func orderedHistory(t *testing.T, span time.Duration, mutate func(claim, lock st
 				// A writer has keys of its own, so that its commits are their order; one key is hot.
 				key := fmt.Sprintf("key %d.%d", w, rand.IntN(4)*rand.IntN(2))
 				var id string
-				err := conn.QueryRow(t.Context(), `INSERT INTO outbox (event_id, key, next_attempt_at)
+				err := conn.QueryRow(context.WithoutCancel(ctx), `INSERT INTO outbox (event_id, key, next_attempt_at)
 					VALUES (gen_random_uuid(), $1, clock_timestamp() - random() * interval '2 s') RETURNING event_id::text`, key).Scan(&id)
 				if err != nil {
 					t.Error(err)
@@ -132,7 +132,7 @@ func orderedHistory(t *testing.T, span time.Duration, mutate func(claim, lock st
 func endLeases(ctx context.Context, t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	for ctx.Err() == nil {
-		_, err := conn.Exec(t.Context(), `UPDATE outbox SET lease_until = clock_timestamp() WHERE id IN (
+		_, err := conn.Exec(context.WithoutCancel(ctx), `UPDATE outbox SET lease_until = clock_timestamp() WHERE id IN (
 			SELECT id FROM outbox WHERE status = 'INPROGRESS' AND random() < 0.02 LIMIT 3 FOR UPDATE SKIP LOCKED)`)
 		if err != nil {
 			t.Error(err)
@@ -146,8 +146,9 @@ func endLeases(ctx context.Context, t *testing.T, conn *pgx.Conn) {
 // key it sends a prefix: behind an event that is refused the rest is given back.
 func (h *history) relay(ctx context.Context, t *testing.T, store *rows.Store, broken func()) {
 	t.Helper()
+	whole := context.WithoutCancel(ctx) // What was begun is ended.
 	for n := 0; ctx.Err() == nil; n++ {
-		b, err := store.Claim(t.Context(), event.Ask{Rows: 20, Suspects: n%5 == 4, MaxAttempts: 1000})
+		b, err := store.Claim(whole, event.Ask{Rows: 20, Suspects: n%5 == 4, MaxAttempts: 1000})
 		if err != nil {
 			t.Error(err)
 			return
@@ -177,8 +178,8 @@ func (h *history) relay(ctx context.Context, t *testing.T, store *rows.Store, br
 			continue // It dies here; its claims run out when endLeases says so.
 		}
 		record := []func() error{
-			func() error { _, err := store.Settle(t.Context(), b, settlements); return err },
-			func() error { _, err := store.Release(t.Context(), b, back, event.Outage); return err },
+			func() error { _, err := store.Settle(whole, b, settlements); return err },
+			func() error { _, err := store.Release(whole, b, back, event.Outage); return err },
 		}
 		if rand.IntN(2) == 0 {
 			record[0], record[1] = record[1], record[0]
