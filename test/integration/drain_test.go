@@ -35,8 +35,8 @@ func TestEverythingCommittedArrivesOnceAndNothingElse(t *testing.T) {
 func TestARecordIsWhatTheRowSays(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
-	f.exec(`INSERT INTO outbox (event_id, key, payload, headers)
-		VALUES ('01890a5d-ac96-774b-bcce-b302099a8057', 'order-7', 'body', '{"content-type": "text/plain"}')`)
+	f.exec(`INSERT INTO outbox (event_id, key, payload, headers, created_at)
+		VALUES ('01890a5d-ac96-774b-bcce-b302099a8057', 'order-7', 'body', '{"content-type": "text/plain"}', '2026-01-02 03:04:05.678Z')`)
 	f.start()
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Addresses()...), kgo.ConsumeTopics(f.name),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -49,6 +49,9 @@ func TestARecordIsWhatTheRowSays(t *testing.T) {
 	require.Equal(t, "body", string(record.Value))
 	require.Equal(t, []kgo.RecordHeader{
 		{Key: publish.EventIDHeader, Value: []byte("01890a5d-ac96-774b-bcce-b302099a8057")},
+		{Key: "generation", Value: []byte("1")},
+		{Key: "row-id", Value: []byte("1")},
+		{Key: "created-at", Value: []byte("2026-01-02T03:04:05.678Z")},
 		{Key: "content-type", Value: []byte("text/plain")},
 	}, record.Headers)
 }
