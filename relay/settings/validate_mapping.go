@@ -129,11 +129,14 @@ func (p *problems) behaviour(s Settings) {
 	if s.Ordering.Mode == OrderKey {
 		oneOf(p, "ordering.onFailed", s.Ordering.OnFailed, Halt, Skip)
 		p.check(!s.Priority.Enabled, "priority.enabled", "contradicts ordering.mode Key: an urgent event would overtake earlier ones of its key")
+		p.check(!isNamed(s.Mapping.Columns.PartitionKey), "ordering.mode", "Key is not offered for partitioned tables: leave mapping.columns.partitionKey out, or write None")
+		p.check(!isEmpty(s.Mapping.Columns.Key), "ordering.mode", "Key needs a key: map mapping.columns.key")
 		p.check(s.Mapping.rises(), "ordering.mode", "Key needs a number that rises with every insert: map mapping.columns.sequence")
 	} else {
 		p.check(s.Ordering.OnFailed == "", "ordering.onFailed", "is only for ordering.mode Key")
 	}
 	if s.Priority.Enabled {
+		p.check(s.Mapping.ranks(), "priority.enabled", "needs a column: map mapping.columns.priority")
 		between(p, "priority.oldestPercent", s.Priority.OldestPercent, 1, 50)
 	} else {
 		p.check(s.Priority.OldestPercent == 0, "priority.oldestPercent", "is only for priority.enabled true")
@@ -174,3 +177,17 @@ func (p *problems) retention(s Settings) {
 		"is required with preset StatusCodes: what is SENT (2) there is not consumed yet; write [\"4\"] to delete what is")
 	p.check(!slices.Contains(r.Statuses, ""), "retention.statuses", "must not have an empty entry")
 }
+
+// isEmpty: the table is said to have no such column.
+func isEmpty(name *string) bool { return name != nil && *name == "" }
+
+// ranks: the table has a priority.
+func (m Mapping) ranks() bool {
+	if m.Columns.Priority != nil {
+		return *m.Columns.Priority != ""
+	}
+	return m.Preset == PresetRelayfleet || m.Preset == PresetStatusCodes
+}
+
+// isNamed: the table is said to have such a column.
+func isNamed(name *string) bool { return name != nil && *name != "" }
