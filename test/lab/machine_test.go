@@ -126,23 +126,9 @@ func (m *machine) run(r *rapid.T) {
 
 func (m *machine) insert(r *rapid.T) {
 	for range rapid.IntRange(1, 3).Draw(r, "events") {
-		id := database.Query[string](m.t, m.b.Owner, m.insertSQL(), fmt.Sprintf("key %d", len(m.rows)%4))
+		id := m.b.insertDue(m.t, fmt.Sprintf("key %d", len(m.rows)%4), "clock_timestamp()")
 		m.rows = append(m.rows, &row{id: id, status: "READY"})
 	}
-}
-
-func (m *machine) insertSQL() string {
-	mapping := m.b.Mapping
-	columns, values := q(mapping.EventID)+", "+q(mapping.Key)+", "+q(mapping.NextAttemptAt), "gen_random_uuid(), $1, clock_timestamp()"
-	switch m.b.preset {
-	case "StatusCodes":
-		columns, values = columns+", payload", values+", '{}'"
-	case "Token":
-		columns, values = columns+", payload", values+", 'text'"
-	case "Debezium":
-		columns, values = columns+", aggregatetype, type", values+", 'order', 'Placed'"
-	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) RETURNING %s::text", m.b.Table.SQL(), columns, values, q(mapping.EventID))
 }
 
 // isSuspect: only a claim for suspects takes it.

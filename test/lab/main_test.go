@@ -120,10 +120,17 @@ func (b bench) insert(t *testing.T, n int) []string {
 	return ids
 }
 
+// insertOne commits an event that has been due for a minute, less order milliseconds.
 func (b bench) insertOne(t *testing.T, key string, order int) string {
 	t.Helper()
+	return b.insertDue(t, key, fmt.Sprintf("clock_timestamp() - interval '1 minute' + %d * interval '1 ms'", order))
+}
+
+// insertDue commits an event that is due at the time of an expression.
+func (b bench) insertDue(t *testing.T, key, due string) string {
+	t.Helper()
 	m := b.Mapping
-	columns, values := q(m.EventID)+", "+q(m.Key)+", "+q(m.NextAttemptAt), "gen_random_uuid(), $1, clock_timestamp() - interval '1 minute' + $2 * interval '1 ms'"
+	columns, values := q(m.EventID)+", "+q(m.Key)+", "+q(m.NextAttemptAt), "gen_random_uuid(), $1, "+due
 	switch b.preset {
 	case "StatusCodes":
 		columns, values = columns+", payload", values+", '{}'"
@@ -133,7 +140,7 @@ func (b bench) insertOne(t *testing.T, key string, order int) string {
 		columns, values = columns+", aggregatetype, type", values+", 'order', 'Placed'"
 	}
 	return database.Query[string](t, b.Owner,
-		fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) RETURNING %s::text", b.Table.SQL(), columns, values, q(m.EventID)), key, order)
+		fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) RETURNING %s::text", b.Table.SQL(), columns, values, q(m.EventID)), key)
 }
 
 // state is what is recorded of an event.

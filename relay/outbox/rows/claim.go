@@ -190,30 +190,26 @@ func (s *Store) queueSuspects(flush *pgx.Batch, all *statements, t *taking) {
 	flush.Queue(do.sql, do.args(t.token.String(), s.config.Lease, t.lone().String(), budget)...).Query(t.collect)
 }
 
-// collect reads what a claim returns; what is about all of it comes with every row.
+// collect reads what a claim returns; the oldest due time comes with every row.
 func (t *taking) collect(rows pgx.Rows) error {
 	var (
-		row              claimed
-		id               key
-		due, oldest      pgtype.Timestamptz
-		partition        pgtype.Text
-		reclaimed, first []string
+		row         claimed
+		id          key
+		due, oldest pgtype.Timestamptz
+		partition   pgtype.Text
 	)
 	if err := rows.Err(); err != nil {
 		return err // Nothing came, so that there is nothing to describe.
 	}
-	into := []any{&id, &row.generation, &row.attempts, &due, &row.bytes, &partition, &oldest, &reclaimed}
+	into := []any{&id, &row.generation, &row.attempts, &due, &row.bytes, &partition, &oldest, &row.reclaimed}
 	if len(rows.FieldDescriptions()) > len(into) {
 		into = append(into, &row.place)
 	}
 	_, err := pgx.ForEachRow(rows, into, func() error {
 		row.id, row.due, row.partition = id.String(), finite(due), partition.String
-		t.taken, t.oldest, first = append(t.taken, row), finite(oldest), reclaimed
+		t.taken, t.oldest = append(t.taken, row), finite(oldest)
 		return nil
 	})
-	for i := range t.taken {
-		t.taken[i].reclaimed = slices.Contains(first, t.taken[i].id)
-	}
 	return err
 }
 

@@ -10,8 +10,8 @@
 --
 -- The rows are looked up by an array of the candidates' keys: it is made once, and a join with the candidates costs half as
 -- much again. Where ids are unique only within a partition it has to be the join. Only keys come back: what can fill a
--- socket must not be sent while the rows are locked. The last two columns are about the whole claim: the oldest due time,
--- and the ids of rows that another claim had held.
+-- socket must not be sent while the rows are locked. The last two columns are the oldest due time of the whole claim, and
+-- whether another claim had held the row: an object is a hash that is looked up per row, where a subquery might be searched.
 WITH candidate AS MATERIALIZED (
     SELECT o.id AS id,/*if whole*//*else o.partition_key AS partition_key,*/
            /*due:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)/*:due*/ AS due,
@@ -40,4 +40,5 @@ WHERE o.id OPERATOR(pg_catalog.=) c.id AND o.partition_key OPERATOR(pg_catalog.=
 RETURNING o.id, /*generationvalue*/o.generation, /*countervalue*/o.attempts, o.next_attempt_at,
           COALESCE(pg_catalog.octet_length(/*payload*/o.payload), 0), /*partitionvalue*/NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w WHERE w.reclaimed);
+          COALESCE((SELECT pg_catalog.jsonb_object_agg(w.id::pg_catalog.text, true) FROM candidate AS w WHERE w.reclaimed)
+                   OPERATOR(pg_catalog.?) o.id::pg_catalog.text, false);

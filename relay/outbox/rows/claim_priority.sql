@@ -24,7 +24,8 @@ WITH aged AS MATERIALIZED (
       AND /*due:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)/*:due*/
           OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()/*if inprogress*//*else
       AND o.next_attempt_at OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()*/
-      AND o.id OPERATOR(pg_catalog.<>) ALL (ARRAY(SELECT a.id FROM aged AS a))
+      AND NOT COALESCE((SELECT pg_catalog.jsonb_object_agg(a.id::pg_catalog.text, true) FROM aged AS a)
+                       OPERATOR(pg_catalog.?) o.id::pg_catalog.text, false)
     ORDER BY o.priority DESC,
              /*due:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)/*:due*/, /*order*/o.id
     LIMIT (SELECT /*limit*/500 OPERATOR(pg_catalog.-) pg_catalog.count(*) FROM aged)
@@ -43,5 +44,6 @@ WHERE o.id OPERATOR(pg_catalog.=) c.id AND o.partition_key OPERATOR(pg_catalog.=
 RETURNING o.id, /*generationvalue*/o.generation, /*countervalue*/o.attempts, o.next_attempt_at,
           COALESCE(pg_catalog.octet_length(/*payload*/o.payload), 0), /*partitionvalue*/NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w WHERE w.reclaimed),
+          COALESCE((SELECT pg_catalog.jsonb_object_agg(w.id::pg_catalog.text, true) FROM candidate AS w WHERE w.reclaimed)
+                   OPERATOR(pg_catalog.?) o.id::pg_catalog.text, false),
           0 OPERATOR(pg_catalog.-) o.priority::pg_catalog.int8;

@@ -103,16 +103,16 @@ func TestAClaimTakesPrefixesOfKeys(t *testing.T) {
 	d := openOrdered(t, rows.Order{ByKey: true, Halt: true})
 	a1, a2 := d.put(t, "a", -100), d.put(t, "a", -5000)
 	waits, held := d.put(t, "b", hour), d.put(t, "b", -9000)
-	free1, free2 := d.put(t, nil, -10), d.put(t, nil, hour)
+	free := d.put(t, nil, -10)
+	d.put(t, nil, hour)
 	store := d.store(t)
-	require.Equal(t, texts(a1, a2, free1), taken(t, store, event.Ask{Rows: 10}))
+	require.Equal(t, texts(a1, a2, free), taken(t, store, event.Ask{Rows: 10}))
 	require.Empty(t, taken(t, store, event.Ask{Rows: 10}), "what is in flight holds its key")
 	a3 := d.put(t, "a", -1)
 	require.Empty(t, taken(t, store, event.Ask{Rows: 10}))
 	database.Exec(t, d.Owner, "UPDATE outbox SET status = 'SENT', lease_until = NULL WHERE id IN ($1, $2)", a1, a2)
 	database.Exec(t, d.Owner, "UPDATE outbox SET next_attempt_at = now() WHERE id = $1", waits)
 	require.Equal(t, texts(waits, held, a3), taken(t, store, event.Ask{Rows: 10}))
-	_ = free2
 }
 
 // The limit cuts by order: what is taken of a key is always its beginning, also
@@ -126,14 +126,14 @@ func TestALimitLeavesPrefixes(t *testing.T) {
 }
 
 func TestAFailedEventHaltsItsKeyOrIsSkipped(t *testing.T) {
-	for halt, want := range map[bool]int{true: 0, false: 1} {
+	for halt, want := range map[bool]struct{ before, after int }{true: {0, 2}, false: {1, 1}} {
 		d := openOrdered(t, rows.Order{ByKey: true, Halt: halt})
 		failed := d.put(t, "a", -2)
 		d.put(t, "a", -1)
 		database.Exec(t, d.Owner, "UPDATE outbox SET status = 'FAILED', failed_at = now() WHERE id = $1", failed)
-		require.Len(t, taken(t, d.store(t), event.Ask{Rows: 10}), want)
+		require.Len(t, taken(t, d.store(t), event.Ask{Rows: 10}), want.before)
 		database.Exec(t, d.Owner, "UPDATE outbox SET status = 'READY', failed_at = NULL, next_attempt_at = now() WHERE id = $1", failed)
-		require.Len(t, taken(t, d.store(t), event.Ask{Rows: 10}), 2-want*1)
+		require.Len(t, taken(t, d.store(t), event.Ask{Rows: 10}), want.after)
 	}
 }
 

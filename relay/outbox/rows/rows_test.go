@@ -93,20 +93,24 @@ func (d table) Insert(t *testing.T, n int) []string {
 	if m.CreatedAt != "" {
 		values[m.CreatedAt] = "clock_timestamp() - interval '2 seconds'"
 	}
-	if m.TopicTemplate != "" {
+	ids, err := pgx.CollectRows(d.query(t, "WITH inserted AS ("+d.insertion(values)+" RETURNING "+
+		quote(m.EventID)+"::text AS event, "+quote(m.NextAttemptAt)+" AS due) SELECT event FROM inserted ORDER BY due", n), pgx.RowTo[string])
+	require.NoError(t, err)
+	return ids
+}
+
+// insertion inserts as many rows as $1 says; values are expressions by column, in
+// which n counts them.
+func (d table) insertion(values map[string]string) string {
+	if d.Mapping.TopicTemplate != "" {
 		values["aggregatetype"], values["type"] = "'order'", "'Placed'"
 	}
 	var columns, expressions []string
 	for column, expression := range values {
 		columns, expressions = append(columns, quote(column)), append(expressions, expression)
 	}
-	ids, err := pgx.CollectRows(d.query(t, d.on(`WITH inserted AS (
-			INSERT INTO %s (`+strings.Join(columns, ", ")+`)
-			SELECT `+strings.Join(expressions, ", ")+` FROM generate_series(1, $1::int) AS n
-			RETURNING `+quote(m.EventID)+`::text AS event, `+quote(m.NextAttemptAt)+` AS due)
-		SELECT event FROM inserted ORDER BY due`), n), pgx.RowTo[string])
-	require.NoError(t, err)
-	return ids
+	return "INSERT INTO " + d.Table.SQL() + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(expressions, ", ") +
+		" FROM generate_series(1, $1::int) AS n"
 }
 
 // identities are expressions by the column's type.

@@ -77,8 +77,8 @@ func TestFilesCanBeRunAsTheyStand(t *testing.T) {
 		}
 		_, err := d.Owner.Prepare(t.Context(), name, rows.Raw(name))
 		if err != nil {
-			// The guard has a parameter that only a partitioned table uses.
-			require.ErrorContains(t, err, "could not determine data type of parameter", name)
+			// Not every statement uses the first four parameters: some a partitioned table alone does.
+			require.Regexp(t, `could not determine data type of parameter \$[134] `, err.Error(), name)
 		}
 	}
 }

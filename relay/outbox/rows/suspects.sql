@@ -46,4 +46,4 @@ WHERE o.id OPERATOR(pg_catalog.=) c.id/*if whole*//*else AND o.partition_key OPE
 RETURNING o.id, /*generationvalue*/o.generation, /*countervalue*/o.attempts, o.next_attempt_at,
           COALESCE(pg_catalog.octet_length(/*payload*/o.payload), 0), /*partitionvalue*/NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w);
+          true;

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -52,7 +51,7 @@ func record(ctx context.Context) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	for _, r := range debezium.Recordings {
-		messages, err := recordOne(ctx, folder, server, conn, r)
+		messages, err := recordOne(ctx, server, conn, r)
 		if err != nil {
 			return fmt.Errorf("record %s: %w", r.Name, err)
 		}
@@ -65,7 +64,7 @@ func record(ctx context.Context) error {
 }
 
 // recordOne has a broker of its own, so that all recordings use the same topics.
-func recordOne(ctx context.Context, folder string, server *postgres.Server, conn *pgx.Conn, r debezium.Recording) ([]debezium.Message, error) {
+func recordOne(ctx context.Context, server *postgres.Server, conn *pgx.Conn, r debezium.Recording) ([]debezium.Message, error) {
 	if err := r.CreateTable(ctx, conn); err != nil {
 		return nil, err
 	}
@@ -84,17 +83,17 @@ func recordOne(ctx context.Context, folder string, server *postgres.Server, conn
 		return nil, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // Nothing of it matters any more.
-	c := &connect{dir: dir, pom: filepath.Join(folder, "..", "bench", "debezium", "pom.xml"), server: server, cluster: cluster, recording: r}
-	if err := c.start(ctx); err != nil {
+	c := &router{server: server, cluster: cluster, recording: r}
+	if err := c.start(ctx, dir); err != nil {
 		return nil, err
 	}
-	defer c.stop(context.WithoutCancel(ctx))
+	defer c.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // It ends with this process at the latest.
 	return route(ctx, c, conn)
 }
 
 // route inserts the rows while the connector is stopped, so that the time of a
 // message tells whether it is the row's or that of the routing.
-func route(ctx context.Context, c *connect, conn *pgx.Conn) ([]debezium.Message, error) {
+func route(ctx context.Context, c *router, conn *pgx.Conn) ([]debezium.Message, error) {
 	if err := c.follow(ctx, conn); err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func route(ctx context.Context, c *connect, conn *pgx.Conn) ([]debezium.Message,
 	defer cancel()
 	messages, err := debezium.Read(within, c.cluster.Addresses(), debezium.Count())
 	if err != nil {
-		return nil, &service.Failure{Err: fmt.Errorf("%d of %d messages came: %w", len(messages), debezium.Count(), err), Log: service.Tail(c.log(), 30)}
+		return nil, &service.Failure{Err: fmt.Errorf("%d of %d messages came: %w", len(messages), debezium.Count(), err), Log: c.Log()}
 	}
 	for _, m := range messages {
 		if m.At.Before(resumed) {

@@ -64,7 +64,8 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
 RETURNING o."id", o."generation", o."generation"::pg_catalog.int8, o."next_attempt_at",
           COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w WHERE w.reclaimed);
+          COALESCE((SELECT pg_catalog.jsonb_object_agg(w.id::pg_catalog.text, true) FROM candidate AS w WHERE w.reclaimed)
+                   OPERATOR(pg_catalog.?) o."id"::pg_catalog.text, false);
 
 -- durable, parameters
 SELECT pg_catalog.statement_timestamp(),
@@ -205,7 +206,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) c.id
 RETURNING o."id", o."generation", o."generation"::pg_catalog.int8, o."next_attempt_at",
           COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w);
+          true;
 
 -- indexes
 CREATE INDEX "outbox_lab_queue" ON "public"."outbox_lab"

@@ -82,7 +82,8 @@ WITH aged AS MATERIALIZED (
       AND (o."status" OPERATOR(pg_catalog.<>) 'INPROGRESS' OR o."attempts" OPERATOR(pg_catalog.<) 2)
       AND (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END)
           OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
-      AND o."id" OPERATOR(pg_catalog.<>) ALL (ARRAY(SELECT a.id FROM aged AS a))
+      AND NOT COALESCE((SELECT pg_catalog.jsonb_object_agg(a.id::pg_catalog.text, true) FROM aged AS a)
+                       OPERATOR(pg_catalog.?) o."id"::pg_catalog.text, false)
     ORDER BY o."priority" DESC,
              (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END), o."id"
     LIMIT (SELECT 25 OPERATOR(pg_catalog.-) pg_catalog.count(*) FROM aged)
@@ -100,7 +101,8 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
 RETURNING o."id", o."generation", o."attempts"::pg_catalog.int8, o."next_attempt_at",
           COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w WHERE w.reclaimed),
+          COALESCE((SELECT pg_catalog.jsonb_object_agg(w.id::pg_catalog.text, true) FROM candidate AS w WHERE w.reclaimed)
+                   OPERATOR(pg_catalog.?) o."id"::pg_catalog.text, false),
           0 OPERATOR(pg_catalog.-) o."priority"::pg_catalog.int8;
 
 -- durable, parameters
@@ -284,7 +286,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) c.id
 RETURNING o."id", o."generation", o."attempts"::pg_catalog.int8, o."next_attempt_at",
           COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w);
+          true;
 
 -- uncharge, parameters 1 2 3 5
 UPDATE "public"."outbox" AS o

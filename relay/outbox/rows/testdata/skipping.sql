@@ -119,7 +119,8 @@ WITH blocked AS MATERIALIZED (
     SELECT COALESCE(pg_catalog.jsonb_object_agg(g.key, g.first), '{}') AS firsts
     FROM (SELECT c.key, pg_catalog.min(c.place) AS first
           FROM closure AS c
-          WHERE c.id OPERATOR(pg_catalog.<>) ALL (ARRAY(SELECT l.id FROM locked AS l))
+          WHERE NOT COALESCE((SELECT pg_catalog.jsonb_object_agg(l.id::pg_catalog.text, true) FROM locked AS l)
+                             OPERATOR(pg_catalog.?) c.id::pg_catalog.text, false)
           GROUP BY c.key) AS g
 ), keyed AS MATERIALIZED (
     SELECT l.id, l.reclaimed FROM locked AS l
@@ -135,8 +136,9 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT f.id FROM free AS f UNION 
 RETURNING o."id", o."generation", o."attempts"::pg_catalog.int8, o."next_attempt_at",
           COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM due AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text)
-           FROM (SELECT f.id, f.reclaimed FROM free AS f UNION ALL SELECT k.id, k.reclaimed FROM keyed AS k) AS w WHERE w.reclaimed),
+          COALESCE((SELECT pg_catalog.jsonb_object_agg(w.id::pg_catalog.text, true)
+                    FROM (SELECT f.id, f.reclaimed FROM free AS f UNION ALL SELECT k.id, k.reclaimed FROM keyed AS k) AS w WHERE w.reclaimed)
+                   OPERATOR(pg_catalog.?) o."id"::pg_catalog.text, false),
           o."id"::pg_catalog.int8;
 
 -- durable, parameters
@@ -333,7 +335,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) c.id
 RETURNING o."id", o."generation", o."attempts"::pg_catalog.int8, o."next_attempt_at",
           COALESCE(pg_catalog.octet_length(o."payload"), 0), NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w);
+          true;
 
 -- uncharge, parameters 1 2 3 5
 UPDATE "public"."outbox" AS o

@@ -87,7 +87,8 @@ WHERE o."event_id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate 
 RETURNING o."event_id", 0::pg_catalog.int8, o."attempts"::pg_catalog.int8, o."next_attempt_at",
           COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w WHERE w.reclaimed);
+          COALESCE((SELECT pg_catalog.jsonb_object_agg(w.id::pg_catalog.text, true) FROM candidate AS w WHERE w.reclaimed)
+                   OPERATOR(pg_catalog.?) o."event_id"::pg_catalog.text, false);
 
 -- durable, parameters
 SELECT pg_catalog.statement_timestamp(),
@@ -250,7 +251,7 @@ WHERE o."event_id" OPERATOR(pg_catalog.=) c.id
 RETURNING o."event_id", 0::pg_catalog.int8, o."attempts"::pg_catalog.int8, o."next_attempt_at",
           COALESCE(pg_catalog.octet_length(o."payload"::pg_catalog.text), 0), NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM candidate AS w),
-          (SELECT pg_catalog.array_agg(w.id::pg_catalog.text) FROM candidate AS w);
+          true;
 
 -- uncharge, parameters 1 2 5
 UPDATE "public"."delivery_outbox" AS o
