@@ -1,6 +1,6 @@
 -- Ends suspects as FAILED that have used up their attempts and were alone when their last lease ran out: $1 is the number
 -- of attempts. Only the end of such a claim says that this very row kills its relays; its token, a uuid of version 8, marks
--- it. Nobody knows whether the broker has the record.
+-- it, unless the lease ended in an outage of the database: $5, see claim.sql. Nobody knows whether the broker has the record.
 WITH candidate AS MATERIALIZED (
     SELECT o.id AS id/*if whole*//*else , o.partition_key AS partition_key*/
     FROM /*table*/public.outbox AS o
@@ -8,6 +8,8 @@ WITH candidate AS MATERIALIZED (
       AND o.attempts OPERATOR(pg_catalog.>=) 2/*:suspected*/
       AND /*counter*/o.attempts OPERATOR(pg_catalog.>=) $1::pg_catalog.int8
       AND o.lease_until OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+      AND (/*lapsed:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until END)
+          OPERATOR(pg_catalog.<@) (SELECT $5::pg_catalog.text::pg_catalog.tstzmultirange)/*:lapsed*/) IS NOT TRUE
       AND pg_catalog.substr(o.claim_token::pg_catalog.text, 15, 1) OPERATOR(pg_catalog.=) '8'
     LIMIT /*limit*/500
     FOR UPDATE SKIP LOCKED

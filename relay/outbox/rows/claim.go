@@ -140,7 +140,7 @@ func (s *Store) fence(t *taking) string {
 
 // take runs the claim and returns when its commit is known (I4).
 func (s *Store) take(ctx context.Context, conn *pgxpool.Conn, all *statements, t *taking) error {
-	low, sweep := s.from(t.started)
+	look := s.look(t.started)
 	flush := &pgx.Batch{}
 	if s.config.Order.ByKey {
 		// First: whoever waits here sees what the claim before has done.
@@ -150,28 +150,50 @@ func (s *Store) take(ctx context.Context, conn *pgxpool.Conn, all *statements, t
 		return row.Scan(&t.now, &t.server, &t.suspectsWait, nil)
 	})
 	if t.ask.Suspects {
-		s.queueSuspects(flush, all, t)
+		s.queueSuspects(flush, all, t, look.outages)
 	} else {
 		do := all.limited(s.config.Order.claimStatement(), t.ask.Rows)
-		flush.Queue(do.sql, do.args(t.token.String(), s.config.Lease, low)...).Query(t.collect)
+		flush.Queue(do.sql, do.args(t.token.String(), s.config.Lease, look.low, nil, look.outages)...).Query(t.collect)
 	}
 	if err := s.db.Flush(ctx, conn, flush); err != nil {
 		return err
 	}
+	s.looked(t, look.reach)
 	if len(t.taken) > t.ask.Rows {
 		return fmt.Errorf("%w: %d rows for a limit of %d", errOverClaimed, len(t.taken), t.ask.Rows)
 	}
 	slices.SortFunc(t.taken, func(a, b claimed) int {
 		return cmp.Or(cmp.Compare(a.place, b.place), a.due.Compare(b.due), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
 	})
-	if !t.ask.Suspects {
-		s.advance(t, sweep)
-	}
 	return nil
 }
 
+// look is where a claim looks, and what it has to know.
+type look struct {
+	reach   reach
+	low     pgtype.Timestamptz
+	outages string
+}
+
+func (s *Store) look(started time.Time) look {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.mu.watermark.next(started)
+	return look{r, s.mu.watermark.low(r), s.mu.outages.text()}
+}
+
+// looked notes what a claim that has committed tells.
+func (s *Store) looked(t *taking, r reach) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.outages.claimed(t.now)
+	if !t.ask.Suspects {
+		s.mu.watermark.advance(t, r)
+	}
+}
+
 // queueSuspects first ends those that are to be given up.
-func (s *Store) queueSuspects(flush *pgx.Batch, all *statements, t *taking) {
+func (s *Store) queueSuspects(flush *pgx.Batch, all *statements, t *taking, outages string) {
 	if s.config.Mapping.Counter() == "" {
 		return
 	}
@@ -181,13 +203,13 @@ func (s *Store) queueSuspects(flush *pgx.Batch, all *statements, t *taking) {
 	}
 	if canAbandon(s.config.Mapping) {
 		do := all.abandon
-		flush.Queue(do.sql, do.args(budget)...).Exec(func(tag pgconn.CommandTag) error {
+		flush.Queue(do.sql, do.args(budget, nil, nil, nil, outages)...).Exec(func(tag pgconn.CommandTag) error {
 			t.abandoned = int(tag.RowsAffected())
 			return nil
 		})
 	}
 	do := all.limited("suspects", t.ask.Rows)
-	flush.Queue(do.sql, do.args(t.token.String(), s.config.Lease, t.lone().String(), budget)...).Query(t.collect)
+	flush.Queue(do.sql, do.args(t.token.String(), s.config.Lease, t.lone().String(), budget, outages)...).Query(t.collect)
 }
 
 // collect reads what a claim returns; the oldest due time comes with every row.

@@ -1,8 +1,9 @@
 -- Takes rows that are due, or whose lease has ended, and makes them this claim's: $1 is its token, $2 how long it holds,
--- $3 the watermark, below which nothing is looked at. READY rows are due at next_attempt_at, INPROGRESS rows when their
--- lease ends; one expression says so, and the queue index holds it, so that the oldest rows are found without a sort
--- however many are delayed, in flight or done. An OR over two columns has no such order. Rows whose relays have died twice
--- are not in that index; see suspects.sql.
+-- $3 the watermark, below which nothing is looked at, $5 when the database could not be reached: a lease that ended then says
+-- nothing of its row, and what the claim before has charged is this claim's attempt. READY rows are due at next_attempt_at,
+-- INPROGRESS rows when their lease ends; one expression says so, and the queue index holds it, so that the oldest rows are
+-- found without a sort however many are delayed, in flight or done. An OR over two columns has no such order. Rows whose
+-- relays have died twice are not in that index; see suspects.sql.
 --
 -- A CTE with row locks is evaluated once: inline, the planner may run it again for every row of a nested loop, and each
 -- run would lock further rows. SKIP LOCKED passes over what another claim is taking. The limit is a literal, because a
@@ -32,7 +33,9 @@ WITH candidate AS MATERIALIZED (
 UPDATE /*table*/public.outbox AS o
 SET /*if inprogress*//*status*/status = /*inprogress*/'INPROGRESS',/*end*/
     /*if generation*//*generation*/generation = COALESCE(o.generation, 0) OPERATOR(pg_catalog.+) 1,/*end*/
-    /*if attempts*//*attempts*/attempts = COALESCE(o.attempts, 0) OPERATOR(pg_catalog.+) 1,/*end*/
+    /*if attempts*//*attempts*/attempts = COALESCE(o.attempts, 0) OPERATOR(pg_catalog.+) (CASE WHEN /*lapsed:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until END)
+          OPERATOR(pg_catalog.<@) (SELECT $5::pg_catalog.text::pg_catalog.tstzmultirange)/*:lapsed*/
+          THEN 0 ELSE 1 END),/*end*/
     /*if token*//*claim_token*/claim_token = (SELECT $1::pg_catalog.text::/*tokentype*/pg_catalog.uuid),/*end*/
     /*lease_until*/lease_until = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 /*if whole*/WHERE o.id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))/*else FROM candidate AS c

@@ -36,7 +36,9 @@ WITH aged AS MATERIALIZED (
 UPDATE /*table*/public.outbox AS o
 SET /*if inprogress*//*status*/status = /*inprogress*/'INPROGRESS',/*end*/
     /*if generation*//*generation*/generation = COALESCE(o.generation, 0) OPERATOR(pg_catalog.+) 1,/*end*/
-    /*if attempts*//*attempts*/attempts = COALESCE(o.attempts, 0) OPERATOR(pg_catalog.+) 1,/*end*/
+    /*if attempts*//*attempts*/attempts = COALESCE(o.attempts, 0) OPERATOR(pg_catalog.+) (CASE WHEN /*lapsed:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until END)
+          OPERATOR(pg_catalog.<@) (SELECT $5::pg_catalog.text::pg_catalog.tstzmultirange)/*:lapsed*/
+          THEN 0 ELSE 1 END),/*end*/
     /*if token*//*claim_token*/claim_token = (SELECT $1::pg_catalog.text::/*tokentype*/pg_catalog.uuid),/*end*/
     /*lease_until*/lease_until = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 /*if whole*/WHERE o.id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))/*else FROM candidate AS c

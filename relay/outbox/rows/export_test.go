@@ -109,7 +109,7 @@ func Part(b event.Batch, events ...int) event.Batch {
 func (s *Store) SweepIsDue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.watermark.sweptAt = s.mu.watermark.sweptAt.Add(-sweepEvery)
+	s.mu.watermark.sweptAt = time.Time{}
 }
 
 // Close ends the store's connections.

@@ -46,7 +46,7 @@ func (s *Store) recoverLost(ctx context.Context, conn *pgxpool.Conn, all *statem
 		if err != nil {
 			return err
 		}
-		s.looked(lost, found)
+		s.lookedFor(lost, found)
 		if found {
 			s.lookEverywhere()
 		}
@@ -83,7 +83,7 @@ func (s *Store) recoverClaim(ctx context.Context, conn *pgxpool.Conn, all *state
 	return found, nil
 }
 
-func (s *Store) looked(lost lostClaim, found bool) {
+func (s *Store) lookedFor(lost lostClaim, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.mu.lost, func(l lostClaim) bool { return l.token == lost.token })

@@ -77,10 +77,10 @@ func testPlans(t *testing.T, d table, size int) {
 		index     string
 	}{
 		{"durable", nil, suspects},
-		{"claim", []string{fence, "'30 s'", "'-infinity'"}, queue},
-		{"claim", []string{fence, "'30 s'", "'2026-01-01'"}, queue},
-		{"suspects", []string{fence, "'30 s'", fence, "10"}, suspects},
-		{"abandon", []string{"10"}, suspects},
+		{"claim", []string{fence, "'30 s'", "'-infinity'", "NULL", "'{}'"}, queue},
+		{"claim", []string{fence, "'30 s'", "'2026-01-01'", "NULL", "'{(2026-01-01,2026-01-02]}'"}, queue},
+		{"suspects", []string{fence, "'30 s'", fence, "10", "'{}'"}, suspects},
+		{"abandon", []string{"10", "NULL", "NULL", "NULL", "'{}'"}, suspects},
 		{"read", guarded(), primary},
 		{"settle_sent", guarded(), primary},
 		{"settle_retry", guarded("'{}'", "'{}'"), primary},

@@ -77,8 +77,9 @@ func TestFilesCanBeRunAsTheyStand(t *testing.T) {
 		}
 		_, err := d.Owner.Prepare(t.Context(), name, rows.Raw(name))
 		if err != nil {
-			// Not every statement uses the first four parameters: some a partitioned table alone does.
-			require.Regexp(t, `could not determine data type of parameter \$[134] `, err.Error(), name)
+			// Not every statement uses the first four parameters: some only have to be the same everywhere, and
+			// some a partitioned table alone does.
+			require.Regexp(t, `could not determine data type of parameter \$[1234] `, err.Error(), name)
 		}
 	}
 }

@@ -40,6 +40,7 @@ type Store struct {
 		// then, and again after an error that may mean that they have changed.
 		statements *statements
 		watermark  watermark
+		outages    outages
 		lost       []lostClaim
 		rowsFit    int // how many rows the byte budget let through last time; 0: it did not matter
 	}
@@ -117,10 +118,14 @@ func (s *Store) failed(doing string, err error) error {
 		return nil
 	}
 	problem := s.db.Failed(err)
-	if slices.Contains([]string{outbox.TableMissing, outbox.ColumnsMissing, outbox.ColumnsMistyped}, outbox.Classify(problem).Code) {
-		s.mu.Lock()
+	code := outbox.Classify(problem).Code
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if isOutage(code) && !errors.Is(err, context.Canceled) {
+		s.mu.outages.met = true
+	}
+	if slices.Contains([]string{outbox.TableMissing, outbox.ColumnsMissing, outbox.ColumnsMistyped}, code) {
 		s.mu.statements = nil
-		s.mu.Unlock()
 	}
 	return fmt.Errorf("%s: %w", doing, problem)
 }

@@ -6,50 +6,83 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
+// reach is how far below the oldest row of the last claim a claim looks.
+type reach int
+
 const (
-	// sweepEvery is how often a claim looks below the watermark. Rows can
-	// appear there: of a writer whose transaction was long, or locked by others
-	// when the claim passed by. They wait no longer than this.
-	sweepEvery = 15 * time.Second
-	// watermarkSlack is how far the watermark stays behind, so that ordinary
-	// writers' rows are never below it.
-	watermarkSlack = 5 * time.Second
+	// near passes over what an ordinary writer's row is never behind.
+	near reach = iota
+	// far also sees the rows of writers that took their time, or whose clock is
+	// behind, and what others had locked.
+	far
+	// everywhere has no lower end.
+	everywhere
 )
 
-// watermark is the due time below which a claim need not look. While somebody
-// holds a snapshot, dead entries pile up at the old end of the queue index;
-// without a lower bound each claim would read all of them.
+const (
+	nearSlack = 100 * time.Millisecond
+	farSlack  = 5 * time.Second
+	// farShare bounds the time that far looks take to a part of all: while a
+	// snapshot is held each of them steps over what seconds of work left behind.
+	farShare = 20
+	// farEvery is the longest wait for a far look, sweepEvery for a sweep: no row
+	// waits longer to be seen.
+	farEvery   = time.Second
+	sweepEvery = 15 * time.Second
+)
+
+// watermark is below what a claim need not look. While somebody holds a snapshot,
+// dead entries pile up at the old end of the queue index, at each due time and at
+// each end of a lease that there has been; a claim reads all of them from where
+// it begins.
 type watermark struct {
-	low time.Time // zero: look at everything
-	// sweptAt is when a claim last looked at everything, by the local clock.
-	sweptAt time.Time
+	// oldest is the oldest due time of the last claim; zero: look everywhere.
+	oldest time.Time
+	// farAt is when a claim last looked far, and farCost what that took; sweptAt is
+	// when one looked everywhere. All by the local clock.
+	farAt, sweptAt time.Time
+	farCost        time.Duration
 }
 
-// from is where a claim that starts now has to begin, and whether it looks at
-// everything.
-func (s *Store) from(started time.Time) (low pgtype.Timestamptz, sweep bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w := s.mu.watermark
-	if w.low.IsZero() || started.Sub(w.sweptAt) >= sweepEvery {
-		return pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}, true
+// next is how far a claim that starts now looks.
+func (w *watermark) next(started time.Time) reach {
+	switch {
+	case w.oldest.IsZero() || started.Sub(w.sweptAt) >= sweepEvery:
+		return everywhere
+	case started.Sub(w.farAt) >= min(farShare*w.farCost, farEvery):
+		return far
 	}
-	return pgtype.Timestamptz{Time: w.low, Valid: true}, false
+	return near
+}
+
+// low is where a look begins.
+func (w *watermark) low(r reach) pgtype.Timestamptz {
+	switch r {
+	case near:
+		return pgtype.Timestamptz{Time: w.oldest.Add(-nearSlack), Valid: true}
+	case far:
+		return pgtype.Timestamptz{Time: w.oldest.Add(-farSlack), Valid: true}
+	case everywhere:
+	}
+	return pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 }
 
 // advance moves the watermark behind the oldest row of a claim, or behind the
 // database's time when nothing was due.
-func (s *Store) advance(t *taking, sweep bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	oldest := t.now
+func (w *watermark) advance(t *taking, r reach) {
+	w.oldest = t.now
 	if len(t.taken) > 0 {
-		oldest = t.oldest
+		w.oldest = t.oldest
 	}
-	s.mu.watermark.low = oldest.Add(-watermarkSlack)
-	if sweep {
-		s.mu.watermark.sweptAt = t.started
+	if r == near {
+		return
 	}
+	w.farAt = t.started
+	if r == far {
+		w.farCost = time.Since(t.started)
+		return
+	}
+	w.sweptAt = t.started
 }
 
 // lookEverywhere makes the next claim look at everything: rows have been given
@@ -57,5 +90,5 @@ func (s *Store) advance(t *taking, sweep bool) {
 func (s *Store) lookEverywhere() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.watermark.low = time.Time{}
+	s.mu.watermark.oldest = time.Time{}
 }

@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Proxy stands between a relay and Server, and can lose what the server answers.
+// Proxy stands between a relay and Server. It can lose what the server answers,
+// and let nobody through.
 type Proxy struct {
 	listener net.Listener
 
 	mu    sync.Mutex
 	mute  bool
+	away  bool
 	conns []net.Conn
 }
 
@@ -40,16 +42,24 @@ func (p *Proxy) serve() {
 			return
 		}
 		server, err := net.Dial("tcp", Server.Address())
-		if err != nil {
+		if err != nil || !p.admit(client, server) {
 			_ = client.Close()
 			continue
 		}
-		p.mu.Lock()
-		p.conns = append(p.conns, client, server)
-		p.mu.Unlock()
 		go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
 		go func() { _, _ = io.Copy(answers{p, client}, server); _ = client.Close() }()
 	}
+}
+
+func (p *Proxy) admit(client, server net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.away {
+		_ = server.Close()
+		return false
+	}
+	p.conns = append(p.conns, client, server)
+	return true
 }
 
 // answers are what the server says; a mute proxy swallows it.
@@ -73,6 +83,17 @@ func (p *Proxy) SetMute(mute bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mute = mute
+}
+
+// SetAway says whether the server seems to be away: no connection is left, and
+// none is made.
+func (p *Proxy) SetAway(away bool) {
+	p.mu.Lock()
+	p.away = away
+	p.mu.Unlock()
+	if away {
+		p.Cut()
+	}
 }
 
 // Cut breaks all connections.

@@ -1,4 +1,4 @@
--- abandon, parameters 1
+-- abandon, parameters 1 5
 WITH candidate AS MATERIALIZED (
     SELECT o."id" AS id
     FROM "public"."outbox" AS o
@@ -6,6 +6,8 @@ WITH candidate AS MATERIALIZED (
       AND o."attempts" OPERATOR(pg_catalog.>=) 2
       AND o."attempts" OPERATOR(pg_catalog.>=) $1::pg_catalog.int8
       AND o."lease_until" OPERATOR(pg_catalog.<=) pg_catalog.statement_timestamp()
+      AND ((CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" END)
+          OPERATOR(pg_catalog.<@) (SELECT $2::pg_catalog.text::pg_catalog.tstzmultirange)) IS NOT TRUE
       AND pg_catalog.substr(o."claim_token"::pg_catalog.text, 15, 1) OPERATOR(pg_catalog.=) '8'
     LIMIT 500
     FOR UPDATE SKIP LOCKED
@@ -60,7 +62,7 @@ SELECT pg_catalog.statement_timestamp() AS sampled_at,
            OR s.relid OPERATOR(pg_catalog.=) ANY (
                   SELECT t.relid FROM pg_catalog.pg_partition_tree('"public"."outbox"'::pg_catalog.regclass) AS t)) AS inserted;
 
--- claim, parameters 1 2 3
+-- claim, parameters 1 2 3 5
 WITH candidate AS MATERIALIZED (
     SELECT o."id" AS id,
            (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END) AS due,
@@ -80,7 +82,9 @@ WITH candidate AS MATERIALIZED (
 UPDATE "public"."outbox" AS o
 SET "status" = 'INPROGRESS',
     "generation" = COALESCE(o."generation", 0) OPERATOR(pg_catalog.+) 1,
-    "attempts" = COALESCE(o."attempts", 0) OPERATOR(pg_catalog.+) 1,
+    "attempts" = COALESCE(o."attempts", 0) OPERATOR(pg_catalog.+) (CASE WHEN (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" END)
+          OPERATOR(pg_catalog.<@) (SELECT $4::pg_catalog.text::pg_catalog.tstzmultirange)
+          THEN 0 ELSE 1 END),
     "claim_token" = (SELECT $1::pg_catalog.text::pg_catalog.uuid),
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
 WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM candidate AS c))
@@ -238,7 +242,7 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
--- suspects, parameters 1 2 3 4
+-- suspects, parameters 1 2 3 4 5
 WITH head AS MATERIALIZED (
     SELECT o."attempts" AS tries
     FROM "public"."outbox" AS o
@@ -262,7 +266,9 @@ WITH head AS MATERIALIZED (
 )
 UPDATE "public"."outbox" AS o
 SET "generation" = COALESCE(o."generation", 0) OPERATOR(pg_catalog.+) 1,
-    "attempts" = COALESCE(o."attempts", 0) OPERATOR(pg_catalog.+) 1,
+    "attempts" = COALESCE(o."attempts", 0) OPERATOR(pg_catalog.+) (CASE WHEN (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" END)
+          OPERATOR(pg_catalog.<@) (SELECT $5::pg_catalog.text::pg_catalog.tstzmultirange)
+          THEN 0 ELSE 1 END),
     "claim_token" = (CASE WHEN (SELECT pg_catalog.count(*) FROM candidate) OPERATOR(pg_catalog.=) 1
         THEN $3::pg_catalog.text ELSE $1::pg_catalog.text END)::pg_catalog.uuid,
     "lease_until" = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
