@@ -58,8 +58,9 @@
 //
 // The claim charges an attempt, so that the death of a relay counts too. It is
 // given back when the record was not to blame: when rows were never handed over,
-// and when an outage of the broker left them without an answer. A refusal of the
-// record itself stays charged, and can end in FAILED.
+// and when an outage of the broker left them without an answer. A lease that ends
+// in an outage of the database costs none either; the store knows. A refusal of
+// the record itself stays charged, and can end in FAILED.
 //
 // Silence is no proof of an outage: some record may be what the broker never
 // answers. So an outage needs a second witness (I10). When entirely other events

@@ -55,6 +55,11 @@
 // what they are now and counts why: already recorded by us, moved on by a
 // consumer, or not ours any more.
 //
+// Outages. A lease that ends while nobody can reach the database says nothing of
+// its row. A store notes from when to when it had no contact, on the database's
+// clock; a claim of what expired then charges no further attempt, whoever held it,
+// and abandons nothing. A relay that was not there to notice charges as usual.
+//
 // # Grants
 //
 // The role of a relay needs USAGE on the schema, SELECT on the table, and UPDATE

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,40 @@ func TestADatabaseThatIsRestartedTwentyTimesFailsNothing(t *testing.T) {
 	require.Zero(t, f.count("status = 'FAILED'"))
 	require.Zero(t, f.count("attempts > 3"))
 	t.Logf("of %d events %d needed a second claim", f.count("true"), f.count("attempts > 1"))
+}
+
+// The relays hold claims when the database goes, and it stays away until these
+// have ended.
+func TestADatabaseThatIsAwayForLongerThanALeaseCostsNoAttempt(t *testing.T) {
+	t.Parallel()
+	f := newFleetOn(t, postgres.StartForTest(t, postgres.Options{NotDurable: true}))
+	f.settings.Retry = fewAttempts
+	f.exec(`CREATE TABLE slow ();
+		CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+		$$ BEGIN IF EXISTS (SELECT FROM public.slow) THEN PERFORM pg_sleep(60); END IF; RETURN NEW; END $$;
+		CREATE TRIGGER slow BEFORE UPDATE ON outbox FOR EACH ROW WHEN (NEW.status = 'SENT') EXECUTE FUNCTION slow()`)
+	f.consume()
+	first, second := f.start(), f.start()
+	first.awaitRunning()
+	second.awaitRunning()
+	stop := f.produceSteadily(300)
+	for range 2 {
+		f.awaitProgress()
+		f.exec("INSERT INTO slow DEFAULT VALUES")
+		require.Eventually(t, func() bool { return f.count("status = 'INPROGRESS'") > 20 }, soon, often)
+		f.exec("DELETE FROM slow")
+		back := f.faults.Begin("database away", "database")
+		require.NoError(t, f.server.StopImmediate(t.Context()))
+		time.Sleep(f.lease)
+		require.NoError(t, f.server.Resume(t.Context()))
+		first.awaitRunning()
+		second.awaitRunning()
+		back()
+	}
+	stop()
+	f.verdict()
+	require.Greater(t, f.count("generation > 1"), int64(20), "leases have ended")
+	require.Zero(t, f.count("attempts > 1"), "no record was to blame")
 }
 
 // awaitProgress waits until the relays have published since it was called, so

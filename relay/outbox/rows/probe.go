@@ -33,6 +33,7 @@ func Probes(table outbox.Table, m outbox.Mapping, shape outbox.Shape, order Orde
 	if m.ClaimToken == "" {
 		guarded[0] = time.Unix(0, 0).UTC().Format(time.RFC3339)
 	}
+	noOutages := (&outages{}).text()
 	everything := pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 	probe := func(name string, do statement, indexes []string, ordered bool, args ...any) Probe {
 		for i, suffix := range indexes {
@@ -41,12 +42,14 @@ func Probes(table outbox.Table, m outbox.Mapping, shape outbox.Shape, order Orde
 		return Probe{Name: name, SQL: do.sql, Args: do.args(args...), Indexes: indexes, Ordered: ordered}
 	}
 	probes := []Probe{
-		probe(order.claimStatement(), s.limited(order.claimStatement(), batch), order.relyOn(), !order.ByKey, token, lease, everything),
+		probe(order.claimStatement(), s.limited(order.claimStatement(), batch), order.relyOn(), !order.ByKey,
+			token, lease, everything, nil, noOutages),
 		probe("backlog", s.backlog, []string{"queue", "suspects", "failed"}, false),
 		probe("settle_sent", s.settleSent, nil, true, guarded...),
 	}
 	if m.Counter() != "" {
-		probes = append(probes, probe("suspects", s.limited("suspects", batch), append(order.relyOn(), "suspects"), true, token, lease, token, int64(1)))
+		probes = append(probes, probe("suspects", s.limited("suspects", batch), append(order.relyOn(), "suspects"), true,
+			token, lease, token, int64(1), noOutages))
 	}
 	if retention != nil {
 		s.setRetention(*retention, m)
