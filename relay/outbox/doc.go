@@ -51,14 +51,19 @@
 // without an answer keep their claim, and get back the attempt only. A renewal
 // makes a living lease begin anew; it never revives one that has ended. All of
 // them work on sets and look the rows up in the order of their keys, so that two
-// of them never lock the same rows in a different order. Of rows that were refused the store looks once at
-// what they are now and counts why: already recorded by us, moved on by a
-// consumer, or not ours any more.
+// of them never lock the same rows in a different order. Of rows that were refused
+// the store looks once at what they are now and counts why: already recorded by
+// us, moved on by a consumer, or not ours any more.
 //
 // Outages. A lease that ends while nobody can reach the database says nothing of
 // its row. A store notes from when to when it had no contact, on the database's
 // clock; a claim of what expired then charges no further attempt, whoever held it,
 // and abandons nothing. A relay that was not there to notice charges as usual.
+//
+// Replay. A FAILED row that somebody has repaired the cause of becomes READY again,
+// due at once, with all its attempts and a new generation. Only rows that are
+// FAILED, and had failed by a time that the caller names, are touched, so that a
+// replay that is repeated does nothing more.
 //
 // # Grants
 //

@@ -38,7 +38,7 @@ func OrderedStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape,
 		all["lock_ordered"] = s.lockOrdered
 	}
 	if m.Failed != "" {
-		all["settle_failed"] = s.settleFailed
+		all["settle_failed"], all["replay"] = s.settleFailed, s.replay
 	}
 	if m.Counter() != "" {
 		all["suspects"] = s.limited("suspects", limit)

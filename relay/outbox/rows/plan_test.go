@@ -89,6 +89,7 @@ func testPlans(t *testing.T, d table, size int) {
 		{"uncharge", guarded("'{}'"), primary},
 		{"renew", guarded("'30 s'"), primary},
 		{"refused", guarded(), primary},
+		{"replay", guarded("now()"), primary},
 		{"recover", []string{fence, "'28 s'", "'32 s'"}, queue},
 		{"recover_suspects", []string{fence, "'28 s'", "'32 s'"}, suspects},
 		{"retention", []string{"'1 hour'"}, d.Table.Name + "_retention"},

@@ -18,7 +18,7 @@ type statements struct {
 	keys                                                            keyType
 	durable, read, refused, recover, recoverSuspects, backlog       statement
 	settleSent, settleRetry, settleFailed, release, uncharge, renew statement
-	abandon, retention, referenced, lockOrdered                     statement
+	abandon, replay, retention, referenced, lockOrdered             statement
 
 	order Order
 	// byLimit keeps rendered claims; mu guards it.
@@ -73,6 +73,9 @@ func newStatements(table outbox.Table, m outbox.Mapping, shape outbox.Shape, o O
 	}
 	if m.Attempts != "" {
 		s.uncharge = r.render("uncharge")
+	}
+	if m.Failed != "" {
+		s.replay = r.render("replay")
 	}
 	if canAbandon(m) {
 		s.abandon = r.with("limit", strconv.Itoa(abandonRows)).render("abandon")
@@ -146,7 +149,7 @@ func newRendering(table outbox.Table, m outbox.Mapping, shape outbox.Shape) rend
 	r := rendering{
 		can: map[string]bool{
 			"inprogress": m.InProgress != "", "generation": m.Generation != "", "token": m.ClaimToken != "",
-			"attempts": m.Attempts != "", "counted": m.Counter() != "", "failed": m.Failed != "",
+			"attempts": m.Attempts != "", "counted": m.Counter() != "", "failed": m.Failed != "", "failedat": m.FailedAt != "",
 			"lasterror": m.LastError != "", "whole": m.PartitionKey == "",
 		},
 		columns: map[string]string{},
@@ -158,6 +161,7 @@ func newRendering(table outbox.Table, m outbox.Mapping, shape outbox.Shape) rend
 		"failedindex": quoted(indexName(table, "failed")), "retention": quoted(indexName(table, "retention")),
 		"ordered": quoted(indexName(table, "ordered")), "halted": quoted(indexName(table, "halted")),
 		"priorityindex": quoted(indexName(table, "priority")),
+		"failedvalue":   "o." + quoted(orElse(m.FailedAt, m.NextAttemptAt)),
 		"lockclass":     lockClass, "sentvalue": "o." + quoted(orElse(m.SentAt, m.NextAttemptAt)), "deletable": literal(arrayOf(m.Sent)),
 		"limit": "1", "cap": strconv.Itoa(backlogCap),
 		"ready": literal(m.Ready), "inprogress": literal(m.InProgress), "sent": literal(m.Sent), "failed": literal(m.Failed),

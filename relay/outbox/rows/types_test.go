@@ -3,6 +3,7 @@ package rows_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -68,7 +69,7 @@ func TestStoreOfAPartitionedTable(t *testing.T) {
 }
 
 // Two partitions have a row with the same id. A claim of one leaves the other
-// alone, and so does its settle.
+// alone, and so do its settle and its replay.
 func TestOneIDInTwoPartitions(t *testing.T) {
 	m := mapped("0", "1", "2", "3")
 	m.PartitionKey = "born"
@@ -85,6 +86,13 @@ func TestOneIDInTwoPartitions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, event.Settled{Sent: 1}, settled)
 	require.Equal(t, []int32{2, 0}, states())
+
+	database.Exec(t, d.Owner, "UPDATE own SET state = 3")
+	born := database.Query[string](t, d.Owner, "SELECT min(born)::text FROM own")
+	replayed, err := store.Replay(t.Context(), []rows.Key{{ID: "1", Partition: born}}, time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	require.Len(t, replayed, 1)
+	require.Equal(t, []int32{0, 3}, states())
 }
 
 // What is sent is what PostgreSQL prints: of json as it was written, of jsonb as

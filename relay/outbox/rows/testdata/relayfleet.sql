@@ -182,6 +182,19 @@ WHERE o."id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])
   AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.uuid)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
+-- replay, parameters 2 5
+UPDATE "public"."outbox" AS o
+SET "status" = 'READY', "lease_until" = NULL,
+    "generation" = COALESCE(o."generation", 0) OPERATOR(pg_catalog.+) 1,
+    "claim_token" = NULL,
+    "attempts" = 0,
+    "failed_at" = NULL,
+    "next_attempt_at" = pg_catalog.statement_timestamp()
+WHERE o."id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[])
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'FAILED'
+  AND o."failed_at" OPERATOR(pg_catalog.<=) $2::pg_catalog.timestamptz
+RETURNING o."id", NULL::pg_catalog.text;
+
 -- retention, parameters 1
 WITH old AS MATERIALIZED (
     SELECT o."id" AS id

@@ -174,6 +174,17 @@ WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.text[])
   AND o."claim_token" OPERATOR(pg_catalog.=) (SELECT $1::pg_catalog.text::pg_catalog.text)
   AND o."lease_until" OPERATOR(pg_catalog.>) pg_catalog.clock_timestamp();
 
+-- replay, parameters 2 5
+UPDATE "public"."delivery_outbox" AS o
+SET "status" = 'PENDING', "lease_until" = NULL,
+    "claim_token" = NULL,
+    "attempts" = 0,
+    "next_attempt_at" = pg_catalog.statement_timestamp()
+WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[])
+  AND (o."status"::pg_catalog.text OPERATOR(pg_catalog.||) '') OPERATOR(pg_catalog.=) 'FAILED'
+  AND o."next_attempt_at" OPERATOR(pg_catalog.<=) $2::pg_catalog.timestamptz
+RETURNING o."event_id", NULL::pg_catalog.text;
+
 -- retention, parameters 1
 WITH old AS MATERIALIZED (
     SELECT o."event_id" AS id
