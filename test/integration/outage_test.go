@@ -55,6 +55,33 @@ func TestADatabaseThatCrashesCostsNoAttempt(t *testing.T) {
 	require.Zero(t, f.count("attempts > 1"), "no record was to blame")
 }
 
+// While sends hang, the relay holds claims and no transaction.
+func TestNoTransactionIsOpenWhileTheBrokerIsSilent(t *testing.T) {
+	f := newFleet(t)
+	f.consume()
+	r := f.start()
+	r.awaitRunning()
+	stop := f.produceSteadily(500)
+	require.Eventually(t, func() bool { return f.count("status = 'SENT'") > 200 }, soon, often)
+
+	back := f.faults.Begin("broker frozen", "broker")
+	require.NoError(t, broker.PauseBroker(0))
+	defer broker.ResumeBroker(0) //nolint:errcheck // It is only for a test that has failed.
+	require.Eventually(t, func() bool { return f.count("status = 'INPROGRESS'") > 0 }, soon, often)
+	for range 20 {
+		var open int
+		require.NoError(t, f.owner.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE usename = $1
+			AND state LIKE 'idle in transaction%' AND clock_timestamp() - state_change > interval '100 ms'`, f.role).Scan(&open))
+		require.Zero(t, open)
+		time.Sleep(often)
+	}
+	require.Positive(t, f.count("status = 'INPROGRESS'"), "it held claims all the time")
+	require.NoError(t, broker.ResumeBroker(0))
+	back()
+	stop()
+	f.verdict()
+}
+
 // requireStandstill waits until nothing is claimed any more: what an outage of
 // the broker leaves INPROGRESS is what has no answer, and that stays so.
 func (f *fleet) requireStandstill() {
