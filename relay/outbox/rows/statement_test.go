@@ -29,6 +29,7 @@ func TestStatementsAsTheyAreSent(t *testing.T) {
 	}
 	t.Run("a table with an odd name", func(t *testing.T) { compareStatements(t, "odd_name.sql", database.NewNamed(t, oddTable), rows.Order{}) })
 	plain := outbox.Table{Schema: "public", Name: "outbox"}
+	// What an order leaves as it is stands in relayfleet.sql.
 	for name, order := range orders {
 		t.Run(name, func(t *testing.T) { compareStatements(t, name+".sql", database.NewNamed(t, plain), order) })
 	}
@@ -42,6 +43,10 @@ var orders = map[string]rows.Order{
 func compareStatements(t *testing.T, file string, d database.Database, o rows.Order) {
 	t.Helper()
 	statements := rows.OrderedStatements(d.Table, d.Mapping, shape(t, d), 25, o)
+	if o != (rows.Order{}) {
+		plain := rows.Statements(d.Table, d.Mapping, shape(t, d), 25)
+		maps.DeleteFunc(statements, func(name string, s rows.Statement) bool { return s.SQL == plain[name].SQL })
+	}
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(statements)) {
 		text.WriteString("-- " + name + ", parameters")
@@ -52,7 +57,10 @@ func compareStatements(t *testing.T, file string, d database.Database, o rows.Or
 		_, err := d.Owner.Prepare(t.Context(), name, statements[name].SQL)
 		require.NoError(t, err, name)
 	}
-	text.WriteString("-- indexes\n" + rows.CreateIndexes(d.Table, d.Mapping))
+	text.WriteString("-- indexes\n")
+	if o == (rows.Order{}) {
+		text.WriteString(rows.CreateIndexes(d.Table, d.Mapping))
+	}
 	for _, index := range rows.OrderIndexes(d.Table, d.Mapping, o) {
 		text.WriteString(index.Create + "\n")
 	}
