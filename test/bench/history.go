@@ -68,7 +68,7 @@ func (b *bench) claimsBeside(ctx context.Context, s *stage, title string) (c cla
 		return c, err
 	}
 	var t timings
-	stop, err := s.startNull(ctx, t.events(batchSize))
+	stop, err := s.startNull(ctx, t.events(batchSize), nil)
 	if err != nil {
 		return c, err
 	}

@@ -91,8 +91,8 @@ func (t *timings) awaitSent(ctx context.Context, events int) error {
 }
 
 // startNull runs a relay without a broker in this program until the returned
-// function is called.
-func (s *stage) startNull(ctx context.Context, listener relay.Events) (stop func(), err error) {
+// function is called. nil keeps all rows.
+func (s *stage) startNull(ctx context.Context, listener relay.Events, retention *rows.Retention) (stop func(), err error) {
 	uri, err := s.uriFile(relayRole)
 	if err != nil {
 		return nil, err
@@ -101,15 +101,20 @@ func (s *stage) startNull(ctx context.Context, listener relay.Events) (stop func
 	if err != nil {
 		return nil, err
 	}
-	store, err := rows.New(db, rows.Config{Table: outboxTable, Mapping: outbox.Relayfleet(), Lease: lease})
+	store, err := rows.New(db, rows.Config{Table: outboxTable, Mapping: outbox.Relayfleet(), Lease: lease, Retention: retention})
 	if err != nil {
 		return nil, err
+	}
+	var purge relay.Purge
+	if retention != nil {
+		purge = store.Purge
 	}
 	r := relay.New(relay.Config{
 		Store: store, Publishers: []relay.Publisher{instant{}},
 		CheckDatabase: db.Refresh,
 		CheckBroker:   func(context.Context) error { return nil },
 		BatchSize:     batchSize,
+		Purge:         purge,
 		Events:        listener,
 	})
 	running, cancel := context.WithCancel(ctx)
@@ -136,7 +141,7 @@ func (b *bench) withoutBroker(ctx context.Context) (r result, err error) {
 		return r, err
 	}
 	var t timings
-	stop, err := s.startNull(ctx, t.events(batchSize))
+	stop, err := s.startNull(ctx, t.events(batchSize), nil)
 	if err != nil {
 		return r, err
 	}

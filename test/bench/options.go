@@ -32,6 +32,7 @@ const (
 	throughput = ""
 	history    = "history"
 	heldXmin   = "xmin"
+	retention  = "retention"
 )
 
 func readOptions() (options, error) {
@@ -41,11 +42,11 @@ func readOptions() (options, error) {
 	}
 	rate, seconds := 1000, 60
 	switch o.benchmark {
-	case throughput, history:
+	case throughput, history, retention:
 	case heldXmin:
 		rate, seconds = 3000, 120
 	default:
-		return o, fmt.Errorf("BENCH=%s: there is only %s and %s", o.benchmark, history, heldXmin)
+		return o, fmt.Errorf("BENCH=%s: there is only %s, %s and %s", o.benchmark, history, heldXmin, retention)
 	}
 	var err error
 	o.yours, err = readYours()

@@ -23,7 +23,7 @@ func (b *bench) heldXmin(ctx context.Context) (err error) {
 		return err
 	}
 	var t timings
-	stop, err := s.startNull(ctx, t.events(1))
+	stop, err := s.startNull(ctx, t.events(1), nil)
 	if err != nil {
 		return err
 	}
