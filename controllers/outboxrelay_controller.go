@@ -61,6 +61,8 @@ type scope struct {
 	settings    resources.Settings
 	// deployment is nil until it exists.
 	deployment *appsv1.Deployment
+	// unsettledFor is for how long a condition holds that then passes by itself.
+	unsettledFor time.Duration
 	// problem is what ended the pass early.
 	problem error
 }
@@ -114,6 +116,9 @@ func (s *scope) result() (reconcile.Result, error) {
 		after = retryWaiting
 	case s.problem != nil:
 		after = retryBlocked
+	}
+	if left := s.unsettledFor; left > 0 {
+		after = min(after, left)
 	}
 	return reconcile.Result{RequeueAfter: after, Priority: new(0)}, nil
 }

@@ -65,12 +65,14 @@ func (s *scope) status(before v1alpha1.OutboxRelayStatus) v1alpha1.OutboxRelaySt
 	}
 	s.setRelays(&status)
 	s.setBacklog(&status)
+	s.setTopic(&status)
 	s.setScaling(&status)
 	for _, set := range []func(*v1alpha1.OutboxRelayStatus){
 		s.setDatabaseReachable,
 		s.setSchemaValid,
 		s.setBrokerReachable,
 		s.setBacklogKnown,
+		s.setKeyOrderKept,
 		s.setStalled,
 		s.setReconciling,
 		s.setReady,
@@ -316,9 +318,12 @@ func (r *OutboxRelayReconciler) tell(relay *v1alpha1.OutboxRelay, before, after 
 	told := map[string]bool{}
 	for _, condition := range []string{
 		v1alpha1.ConditionDatabaseReachable, v1alpha1.ConditionSchemaValid, v1alpha1.ConditionBrokerReachable,
-		v1alpha1.ConditionBacklogKnown,
+		v1alpha1.ConditionBacklogKnown, v1alpha1.ConditionKeyOrderKept,
 	} {
 		now := meta.FindStatusCondition(after.Conditions, condition)
+		if now == nil {
+			continue // The spec does not ask for it.
+		}
 		was := meta.FindStatusCondition(before.Conditions, condition)
 		wasBad := was != nil && was.Status == metav1.ConditionFalse
 		switch {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/relayfleet/relayfleet/api/v1alpha1"
+	"github.com/relayfleet/relayfleet/controllers/resources"
 	"github.com/relayfleet/relayfleet/relay/report"
 )
 
@@ -200,6 +203,97 @@ func TestWhatATableCannotRecordIsInTheStatus(t *testing.T) {
 	w.wait("one limit", func(o *v1alpha1.OutboxRelay) bool { return slices.Equal(o.Status.Limits, []string{"age"}) })
 	w.says(o, second, well)
 	w.wait("no limits", func(o *v1alpha1.OutboxRelay) bool { return o.Status.Limits == nil })
+}
+
+// A topic that grows may move keys: for an hour the condition says so, of the
+// relays with the newest settings only, and it changes nothing else.
+func TestAddedPartitionsAreAConditionForAnHour(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.outbox(func(o *v1alpha1.OutboxRelay) { o.Spec.Ordering.Mode = v1alpha1.OrderingKey })
+	w.create(o)
+	settings, err := resources.RenderSettings(o)
+	require.NoError(t, err)
+	has := func(partitions int64) func(*report.Report) {
+		return func(r *report.Report) { r.Settings, r.Partitions = settings.Hash, partitions }
+	}
+	first, second := w.pod(o, well), w.pod(o, func(r *report.Report) { r.Settings, r.Partitions = "older", 99 })
+	stop := w.startOperator()
+	w.deployed(1)
+	w.waitFor(v1alpha1.ConditionKeyOrderKept, metav1.ConditionUnknown, reasonNotReported)
+	require.Nil(t, w.get().Status.Topic)
+
+	w.says(o, first, has(4))
+	c := w.waitFor(v1alpha1.ConditionKeyOrderKept, metav1.ConditionTrue, reasonPartitionsUnchanged)
+	require.Equal(t, `topic "orders.events" has 4 partitions, and none was added within the last hour`, c.Message)
+
+	w.says(o, second, has(6))
+	c = w.waitFor(v1alpha1.ConditionKeyOrderKept, metav1.ConditionFalse, reasonPartitionsAdded)
+	require.Contains(t, c.Message, `topic "orders.events" has grown from 4 to 6 partitions, so keys may have moved`)
+	require.Equal(t, 1, w.events(reasonPartitionsAdded))
+	w.waitFor(v1alpha1.ConditionReady, metav1.ConditionTrue, reasonRelaysRunning)
+	require.Equal(t, status.CurrentStatus, w.kstatus())
+
+	// Another operator knows it from the status, and when nobody answers any more.
+	stop()
+	for _, pod := range []*corev1.Pod{first, second} {
+		w.relays.set(pod.Status.PodIP+":8080", w.relays.nobody)
+	}
+	w.partitionsAdded(orderUnsettled - 5*time.Minute)
+	w.startOperator()
+	w.waitFor(v1alpha1.ConditionBacklogKnown, metav1.ConditionFalse, reasonNoRelayAnswers)
+	w.waitFor(v1alpha1.ConditionKeyOrderKept, metav1.ConditionFalse, reasonPartitionsAdded)
+	w.partitionsAdded(orderUnsettled + time.Minute)
+	c = w.waitFor(v1alpha1.ConditionKeyOrderKept, metav1.ConditionTrue, reasonPartitionsUnchanged)
+	require.Contains(t, c.Message, "has 6 partitions")
+	require.EqualValues(t, 4, *w.get().Status.Topic.PartitionsBefore)
+
+	o = w.get()
+	o.Spec.Topic = "another"
+	require.NoError(t, admin.Update(t.Context(), o))
+	w.waitFor(v1alpha1.ConditionKeyOrderKept, metav1.ConditionUnknown, reasonNotReported)
+	o = w.get()
+	o.Spec.Ordering = v1alpha1.Ordering{}
+	require.NoError(t, admin.Update(t.Context(), o))
+	w.wait("no condition without an order", func(o *v1alpha1.OutboxRelay) bool {
+		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionKeyOrderKept) == nil
+	})
+}
+
+// partitionsAdded makes it so long ago that the topic grew.
+func (w *world) partitionsAdded(ago time.Duration) {
+	w.Helper()
+	o := w.get()
+	require.NotNil(w, o.Status.Topic.PartitionsAddedAt)
+	base := o.DeepCopy()
+	o.Status.Topic.PartitionsAddedAt = new(metav1.NewTime(time.Now().Add(-ago)))
+	require.NoError(w, admin.Status().Patch(w.Context(), o, client.MergeFrom(base)))
+}
+
+// Nobody has to wake the operator for the end of the hour.
+func TestAnAddedPartitionIsLookedAtAgainAfterTheHour(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	o := &v1alpha1.OutboxRelay{Spec: v1alpha1.OutboxRelaySpec{Topic: "t", Ordering: v1alpha1.Ordering{Mode: v1alpha1.OrderingKey}}}
+	for age, want := range map[time.Duration]time.Duration{
+		time.Minute: safetyNet, 59 * time.Minute: time.Minute, 2 * time.Hour: safetyNet,
+	} {
+		s := &scope{relay: o, now: now}
+		s.setKeyOrderKept(&v1alpha1.OutboxRelayStatus{Topic: &v1alpha1.TopicStatus{PartitionsAddedAt: new(metav1.NewTime(now.Add(-age)))}})
+		result, err := s.result()
+		require.NoError(t, err)
+		require.Equal(t, want, result.RequeueAfter)
+	}
+}
+
+func TestTopicsThatRowsNameAreNotWatched(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(w.outbox(func(o *v1alpha1.OutboxRelay) {
+		o.Spec.Topic, o.Spec.Mapping.Preset, o.Spec.Ordering.Mode = "", v1alpha1.PresetDebezium, v1alpha1.OrderingKey
+	}))
+	w.startOperator()
+	w.waitFor(v1alpha1.ConditionKeyOrderKept, metav1.ConditionUnknown, reasonTopicsOfRows)
 }
 
 func TestRowsMayNameEveryTopic(t *testing.T) {

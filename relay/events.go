@@ -40,6 +40,9 @@ type Events struct {
 	// Examined: the table was looked at as a whole; findings are all that is not as
 	// it should be.
 	Examined func(findings []schema.Finding)
+	// Partitioned: the fleet's topic has another number of partitions than was known;
+	// before is 0 the first time.
+	Partitioned func(now, before int)
 	// Purged: published rows were deleted after their window.
 	Purged func(deleted int, took time.Duration)
 	// Warned: something failed that stops nothing.
@@ -111,6 +114,11 @@ func Tee(all ...Events) Events {
 		Examined: func(findings []schema.Finding) {
 			for _, e := range all {
 				call(e.Examined != nil, func() { e.Examined(findings) })
+			}
+		},
+		Partitioned: func(now, before int) {
+			for _, e := range all {
+				call(e.Partitioned != nil, func() { e.Partitioned(now, before) })
 			}
 		},
 		Purged: func(deleted int, took time.Duration) {

@@ -38,6 +38,11 @@ func Logs(log *slog.Logger) Events {
 		Suspected: func(b event.Batch, err error) {
 			log.Warn("The broker gave no answer for a batch and is well; one of its events may be the cause", "events", len(b.Events), "error", err)
 		},
+		Partitioned: func(now, before int) {
+			if before > 0 {
+				log.Warn("The topic has another number of partitions; later events of a key may go to another one", "partitions", now, "before", before)
+			}
+		},
 		Purged: func(deleted int, took time.Duration) {
 			log.Debug("Published rows were deleted after their window", "rows", deleted, "took", took.String())
 		},

@@ -36,6 +36,8 @@ type Opened struct {
 	producers []*publish.Producer
 	listener  *outbox.Listener
 	events    Events
+	// watchesTopic: added partitions are to be noticed soon.
+	watchesTopic bool
 }
 
 // slots is how many batches are sent side by side: while the broker works on
@@ -60,12 +62,13 @@ func Open(s settings.Settings, o Options) (*Opened, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	doctor := newDoctor(s, db, mapping)
-	producers, err := newProducers(brokerConfig(s, o.Name))
+	events := Tee(o.Events)
+	producers, err := newProducers(brokerConfig(s, o.Name), events.Partitioned)
 	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open broker: %w", err)
 	}
-	opened := &Opened{db: db, doctor: doctor, producers: producers, events: Tee(o.Events)}
+	opened := &Opened{db: db, doctor: doctor, producers: producers, events: events, watchesTopic: s.Ordering.Mode == settings.OrderKey && s.Topic != ""}
 	c := Config{
 		Store: store, Abilities: store.Abilities(),
 		CheckDatabase: func(ctx context.Context) error { return checkDatabase(ctx, db, doctor) },
@@ -91,8 +94,10 @@ func Open(s settings.Settings, o Options) (*Opened, error) {
 }
 
 // newProducers makes one for each slot and one more for the check, which must
-// not wait for a slot's send. They share what secures their connections.
-func newProducers(c publish.Config) (producers []*publish.Producer, err error) {
+// not wait for a slot's send. They share what secures their connections, and what
+// they know of the topic.
+func newProducers(c publish.Config, partitioned func(now, before int)) (producers []*publish.Producer, err error) {
+	c.Partitions = publish.NewPartitions(partitioned)
 	c.Credentials, err = publish.NewCredentials(c)
 	if err != nil {
 		return nil, err
@@ -121,6 +126,9 @@ func (o *Opened) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	beside.Go(func() { o.refresh(ctx) })
 	beside.Go(func() { o.examine(ctx) })
+	if o.watchesTopic {
+		beside.Go(func() { o.watchTopic(ctx) })
+	}
 	if o.listener != nil {
 		beside.Go(func() { o.listener.Run(ctx) })
 	}
@@ -137,6 +145,20 @@ func (o *Opened) refresh(ctx context.Context) {
 		}
 		if err := o.producers[0].Credentials().Refresh(ctx); err != nil && ctx.Err() == nil {
 			o.events.Warned("take up changed credentials of the broker", err)
+		}
+	}
+}
+
+// topicEvery is how often a relay that keeps an order asks for the partitions of
+// its topic.
+const topicEvery = 15 * time.Second
+
+// watchTopic notices added partitions also while nothing is published. A failure
+// says nothing here: sends meet it too.
+func (o *Opened) watchTopic(ctx context.Context) {
+	for sleep(ctx, topicEvery) == nil {
+		if o.broker.isOpen() {
+			_ = o.producers[slots].Probe(ctx)
 		}
 	}
 }

@@ -22,8 +22,10 @@ type Tracker struct {
 		// arrivals per minute, between the last two looks; nil: unknown.
 		arrivals *float64
 		findings []report.Code
-		stopping bool
-		minute   lastMinute
+		// partitions of the fleet's topic; 0: unknown.
+		partitions int
+		stopping   bool
+		minute     lastMinute
 	}
 }
 
@@ -73,6 +75,8 @@ func (t *Tracker) Events() Events {
 		Resumed:  func(s Subject, _ time.Duration) { t.resumed(s) },
 		Sampled:  t.sampled,
 		Examined: t.examined,
+
+		Partitioned: func(now, _ int) { t.partitioned(now) },
 	}
 }
 
@@ -84,6 +88,12 @@ func (t *Tracker) examined(findings []schema.Finding) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.findings = codes[:min(len(codes), report.MaxFindings)]
+}
+
+func (t *Tracker) partitioned(now int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.partitions = now
 }
 
 // Stopping makes the reports say that the relay ends.
@@ -102,6 +112,7 @@ func (t *Tracker) Report() report.Report {
 	r.State = t.state()
 	r.Backlog = t.backlog()
 	r.Findings = t.mu.findings
+	r.Partitions = int64(t.mu.partitions)
 	minute := t.mu.minute.sum(time.Now())
 	r.Rates = minute.rates
 	r.Latencies = report.Latencies{

@@ -19,6 +19,14 @@ type TopicFrom struct {
 	Template string `json:"template,omitempty"`
 }
 
+// The values of Ordering.Mode.
+const (
+	// OrderingNone: any order.
+	OrderingNone = "None"
+	// OrderingKey: an event is never published before an earlier one of its key.
+	OrderingKey = "Key"
+)
+
 // Ordering says in which order events are published.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.onFailed) || (has(self.mode) && self.mode == 'Key')",message="onFailed is only for mode Key: write mode Key, or leave onFailed out"

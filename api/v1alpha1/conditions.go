@@ -2,7 +2,8 @@ package v1alpha1
 
 // The conditions of an OutboxRelay. Ready, DatabaseReachable, SchemaValid,
 // BrokerReachable and BacklogKnown are good when True and always present after
-// the first reconcile. Reconciling and Stalled are bad when True, present only
+// the first reconcile. So is KeyOrderKept, where the spec asks for an order.
+// Reconciling and Stalled are bad when True, present only
 // then, and never both.
 const (
 	// ConditionReady: configured, credentials usable, a relay runs. A backlog,
@@ -26,4 +27,9 @@ const (
 	// relays run, and none has; the status then keeps the last known values and
 	// the size of the fleet is held.
 	ConditionBacklogKnown = "BacklogKnown"
+	// ConditionKeyOrderKept: the topic has not grown within the last hour. False:
+	// it has, so that keys may have moved to other partitions, where a consumer
+	// that lags reads newer events before older ones. Unknown: no relay has said
+	// how many partitions there are. Present only in ordering mode Key.
+	ConditionKeyOrderKept = "KeyOrderKept"
 )

@@ -46,6 +46,10 @@ type OutboxRelayStatus struct {
 	// +optional
 	Limits []string `json:"limits,omitempty"`
 
+	// topic is what is known of spec.topic. Absent: nothing yet, or spec has none.
+	// +optional
+	Topic *TopicStatus `json:"topic,omitempty"`
+
 	// backlog is the last look at the table that is known.
 	// +optional
 	Backlog *BacklogStatus `json:"backlog,omitempty"`
@@ -53,6 +57,26 @@ type OutboxRelayStatus struct {
 	// scaling is the last decision about the size of the fleet.
 	// +optional
 	Scaling *ScalingStatus `json:"scaling,omitempty"`
+}
+
+// TopicStatus is what the relays have last said of spec.topic.
+type TopicStatus struct {
+	// name is the topic that the numbers are of.
+	// +kubebuilder:validation:MaxLength=249
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// partitions is how many partitions it has.
+	// +optional
+	Partitions *int32 `json:"partitions,omitempty"`
+
+	// partitionsBefore is how many it had before it was last seen to grow.
+	// +optional
+	PartitionsBefore *int32 `json:"partitionsBefore,omitempty"`
+
+	// partitionsAddedAt is when it was last seen to grow.
+	// +optional
+	PartitionsAddedAt *metav1.Time `json:"partitionsAddedAt,omitempty"`
 }
 
 // BacklogStatus is one look at the table, from the newest report of a relay.

@@ -12,6 +12,7 @@ const (
 	maxAgeSeconds = 10 * 365 * 24 * 3600
 	maxCount      = 1_000_000_000
 	maxSlots      = 16
+	maxPartitions = 1_000_000
 )
 
 // slotName is what the name of a mapping slot may look like. A report is not
@@ -24,6 +25,7 @@ func clamp(r report.Report) report.Report {
 	r.Rates = clampRates(r.Rates)
 	r.Limits = clampLimits(r.Limits)
 	r.Findings = clampFindings(r.Findings)
+	r.Partitions = min(max(0, r.Partitions), maxPartitions)
 	r.Latencies = report.Latencies{}
 	if r.Backlog != nil {
 		r.Backlog = clampBacklog(*r.Backlog)

@@ -74,6 +74,19 @@ func (o Observation) Findings() []report.Code {
 	return found
 }
 
+// Partitions is how many partitions the topic has that the relays with these
+// settings publish to; 0 is unknown. Of several answers the largest counts: the
+// number only grows, and not every relay has noticed yet.
+func (o Observation) Partitions(settings string) int64 {
+	var most int64
+	for _, a := range o.Answers {
+		if a.Report.Settings == settings {
+			most = max(most, a.Report.Partitions)
+		}
+	}
+	return most
+}
+
 // Rates are those of all relays together.
 func (o Observation) Rates() report.Rates {
 	var sum report.Rates

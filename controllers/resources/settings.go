@@ -26,8 +26,9 @@ const (
 
 // Settings is the relays' configuration file: name and content of a ConfigMap.
 type Settings struct {
-	// Name ends in the hash of the content.
+	// Name ends in Hash, which is that of the content.
 	Name    string
+	Hash    string
 	Content []byte
 }
 
@@ -42,7 +43,8 @@ func RenderSettings(relay *v1alpha1.OutboxRelay) (Settings, error) {
 	if _, err := settings.Parse(content); err != nil {
 		return Settings{}, err
 	}
-	return Settings{Name: Name(relay) + "-" + settings.Hash(content), Content: content}, nil
+	hash := settings.Hash(content)
+	return Settings{Name: Name(relay) + "-" + hash, Hash: hash, Content: content}, nil
 }
 
 // ConfigMap holds the settings. It is immutable and named by its content, so a

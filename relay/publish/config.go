@@ -49,6 +49,8 @@ type Config struct {
 	// Credentials are made of TLS and Authentication, for all producers of a relay;
 	// nil: this producer has its own.
 	Credentials *Credentials
+	// Partitions is shared by all producers of a relay; nil: this producer has its own.
+	Partitions *Partitions
 	// MaxMessageBytes is the largest batch that a topic is taken to allow when it
 	// does not tell; unset: 1 MiB, which is Kafka's own default.
 	MaxMessageBytes int
@@ -89,6 +91,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.RetryFor <= 0 {
 		c.RetryFor = defaultRetryFor
+	}
+	if c.Partitions == nil {
+		c.Partitions = NewPartitions(nil)
 	}
 	if c.MaxMessageBytes <= 0 {
 		c.MaxMessageBytes = defaultMessageBytes

@@ -19,6 +19,9 @@
 //   - anything else: the partition waits a moment, asks for the leader anew and
 //     sends the same batch again, until RetryFor or the deadline is used up.
 //
+// A batch's partitions are chosen once, also when its sends are repeated after the
+// topic has grown: only later batches count the new partitions.
+//
 // # What is known when
 //
 // A broker acts on complete requests only. So until the last byte of a request

@@ -31,6 +31,8 @@ func TestRealKafka(t *testing.T) {
 		{"oversize", realOversize},
 		{"filled to the brim", realBrim},
 		{"record named by the broker", realNamedRecord},
+		{"added partitions", realAddedPartitions},
+		{"sends repeated among more partitions", realRepeatedSends},
 		{"memory", realMemory},
 		{"frozen broker", realFrozenBroker},
 		{"killed broker", realKilledBroker},

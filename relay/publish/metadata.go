@@ -14,9 +14,13 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// metadataAge is how long what the broker said of a topic is believed; a failure
-// to send makes it ask at once. It bounds how long added partitions stay unused.
-const metadataAge = 5 * time.Minute
+// What the broker said of a topic is believed for so long; a failure to send makes
+// it ask at once. It bounds how long added partitions stay unused, and with an
+// order of keys for how long two relays may send one key to two partitions.
+const (
+	metadataAge        = 5 * time.Minute
+	orderedMetadataAge = 15 * time.Second
+)
 
 // legalName is Kafka's rule for the names of topics. A broker is not even asked
 // for another one, which could be of any length.
@@ -42,7 +46,7 @@ type topic struct {
 func (s *session) topicsNamed(ctx context.Context, names []string) (map[string]*topic, map[string]error) {
 	var unknown []string
 	for _, name := range names {
-		if t := s.topics[name]; t == nil || time.Since(t.asked) > metadataAge {
+		if s.isOutdated(name) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -54,6 +58,14 @@ func (s *session) topicsNamed(ctx context.Context, names []string) (map[string]*
 		}
 	}
 	return found, failed
+}
+
+func (s *session) isOutdated(name string) bool {
+	t, age := s.topics[name], metadataAge
+	if s.config.Ordered {
+		age = orderedMetadataAge
+	}
+	return t == nil || time.Since(t.asked) > age || name == s.config.Topic && s.config.Partitions.contradict(len(t.partitions))
 }
 
 // refresh asks the broker for topics, and returns why some are not known now. A
@@ -78,6 +90,9 @@ func (s *session) refresh(ctx context.Context, names []string) map[string]error 
 	}
 	s.setLimits(ctx, a.found)
 	maps.Copy(s.topics, a.found)
+	if t := a.found[s.config.Topic]; t != nil {
+		s.config.Partitions.learn(len(t.partitions))
+	}
 	return a.failed
 }
 

@@ -42,6 +42,9 @@ type Report struct {
 	Schema   Health `json:"schema"`
 	Broker   Health `json:"broker"`
 
+	// Partitions is how many partitions the fleet's topic has; 0: unknown, or the
+	// fleet has no topic of its own.
+	Partitions int64 `json:"partitions,omitempty"`
 	// Backlog is nil until the table could be looked at.
 	Backlog *Backlog `json:"backlog,omitempty"`
 	// Limits name what the table cannot record, so that what needs it is off.

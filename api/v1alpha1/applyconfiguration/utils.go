@@ -76,6 +76,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.TableReferenceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TopicFrom"):
 		return &apiv1alpha1.TopicFromApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TopicStatus"):
+		return &apiv1alpha1.TopicStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("WakeUp"):
 		return &apiv1alpha1.WakeUpApplyConfiguration{}
 

@@ -60,6 +60,26 @@ func complete(partitions []Partition, topic Topic) bool {
 	return len(partitions) == int(topic.Partitions)
 }
 
+// AddPartitions raises the number of a topic's partitions to count and waits until every broker that answers knows a
+// leader for each.
+func (c Cluster) AddPartitions(ctx context.Context, name string, count int32) error {
+	err := c.withAdmin(func(admin sarama.ClusterAdmin) error { return admin.CreatePartitions(name, count, nil, false) })
+	if err != nil {
+		return fmt.Errorf("add partitions to topic %s: %w", name, err)
+	}
+	err = c.everywhere(ctx, func(address string) error {
+		partitions, err := c.describeAt(address, name)
+		if err == nil && !complete(partitions, Topic{Partitions: count}) {
+			return fmt.Errorf("a new partition lacks its leader: %w", sarama.ErrLeaderNotAvailable)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add partitions to topic %s: it was done, but: %w", name, err)
+	}
+	return nil
+}
+
 // DeleteTopic deletes a topic and waits until no broker knows it; one that is not there is an error.
 func (c Cluster) DeleteTopic(ctx context.Context, name string) error {
 	if err := c.withAdmin(func(admin sarama.ClusterAdmin) error { return admin.DeleteTopic(name) }); err != nil {

@@ -433,6 +433,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: selector
       type:
         scalar: string
+    - name: topic
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.TopicStatus
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.PodOverrides
   map:
     fields:
@@ -577,6 +580,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: template
       type:
         scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.TopicStatus
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+    - name: partitions
+      type:
+        scalar: numeric
+    - name: partitionsAddedAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: partitionsBefore
+      type:
+        scalar: numeric
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.WakeUp
   map:
     fields:

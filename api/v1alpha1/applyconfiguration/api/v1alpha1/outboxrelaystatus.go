@@ -31,6 +31,8 @@ type OutboxRelayStatusApplyConfiguration struct {
 	// limits name what the table cannot record, so that what needs it is off:
 	// attempts, failed, age, token. Absent: nothing, or nobody has said yet.
 	Limits []string `json:"limits,omitempty"`
+	// topic is what is known of spec.topic. Absent: nothing yet, or spec has none.
+	Topic *TopicStatusApplyConfiguration `json:"topic,omitempty"`
 	// backlog is the last look at the table that is known.
 	Backlog *BacklogStatusApplyConfiguration `json:"backlog,omitempty"`
 	// scaling is the last decision about the size of the fleet.
@@ -103,6 +105,14 @@ func (b *OutboxRelayStatusApplyConfiguration) WithLimits(values ...string) *Outb
 	for i := range values {
 		b.Limits = append(b.Limits, values[i])
 	}
+	return b
+}
+
+// WithTopic sets the Topic field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Topic field is set to the value of the last call.
+func (b *OutboxRelayStatusApplyConfiguration) WithTopic(value *TopicStatusApplyConfiguration) *OutboxRelayStatusApplyConfiguration {
+	b.Topic = value
 	return b
 }
 
