@@ -47,6 +47,8 @@ type fleet struct {
 	settings settings.Settings
 	faults   load.Faults
 	lease    time.Duration
+	// binary is what start starts.
+	binary string
 	// secrets are what no output may hold.
 	secrets []string
 	relays  int
@@ -63,7 +65,7 @@ func newFleet(t *testing.T) *fleet {
 // newFleetOn is newFleet on a server of its own.
 func newFleetOn(t *testing.T, server *postgres.Server) *fleet {
 	t.Helper()
-	f := &fleet{t: t, server: server, dir: t.TempDir(), name: "fleet" + strconv.FormatInt(fleets.Add(1), 10), lease: 5 * time.Second}
+	f := &fleet{t: t, server: server, dir: t.TempDir(), name: "fleet" + strconv.FormatInt(fleets.Add(1), 10), lease: 5 * time.Second, binary: binary}
 	f.role = "relay_" + f.name
 	f.createDatabase()
 	f.createTopic()
@@ -162,7 +164,12 @@ func (f *fleet) produce(events int) {
 
 // produceSteadily commits events until stop is called.
 func (f *fleet) produceSteadily(perSecond float64) (stop func() load.Produced) {
-	producer := load.NewProducer(f.tables, load.Plan{RollBack: 0.1, Keys: 200})
+	return f.produceAs(load.Plan{RollBack: 0.1, Keys: 200}, perSecond)
+}
+
+// produceAs is produceSteadily by a plan.
+func (f *fleet) produceAs(plan load.Plan, perSecond float64) (stop func() load.Produced) {
+	producer := load.NewProducer(f.tables, plan)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); producer.Run(ctx, perSecond) }()
@@ -213,7 +220,7 @@ func (f *fleet) start() *relay {
 	f.t.Helper()
 	f.relays++
 	name := f.name + "-" + strconv.Itoa(f.relays)
-	started, err := relays.Start(relays.Options{Binary: binary, Dir: f.dir, Name: name, Settings: f.settings})
+	started, err := relays.Start(relays.Options{Binary: f.binary, Dir: f.dir, Name: name, Settings: f.settings})
 	require.NoError(f.t, err)
 	r := &relay{started, f}
 	f.t.Cleanup(func() {

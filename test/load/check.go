@@ -34,6 +34,8 @@ type Checker struct {
 	Ordered bool
 	// MayFail is how many FAILED rows are right.
 	MayFail int64
+	// MaySkip says that, in order, FAILED events may be passed by.
+	MaySkip bool
 }
 
 // Verdict is what became of every event.
@@ -54,15 +56,18 @@ type Verdict struct {
 	Misnamed int64
 	// Duplicates are deliveries of events that had been delivered before.
 	Duplicates []Duplicate
-	// OutOfOrder counts events that came after a later one of their key, where
-	// the checker was asked for the order.
-	OutOfOrder int64
+	// OutOfOrder counts events that came after a later one of their key, PassedBy
+	// those that have not come, and are not FAILED, though a later one has, and
+	// Skipped those that are FAILED; where the checker was asked for the order.
+	OutOfOrder, PassedBy, Skipped int64
+	// MaySkip is the checker's.
+	MaySkip bool
 }
 
 // Check looks once. It is for a system at rest: what was sent and not yet
 // received would be taken for lost. See Await.
 func (c Checker) Check(ctx context.Context) (Verdict, error) {
-	v := Verdict{MayFail: c.MayFail}
+	v := Verdict{MayFail: c.MayFail, MaySkip: c.MaySkip}
 	err := c.Tables.pool.QueryRow(ctx, c.Tables.sql(checkSQL)).Scan(&v.Committed, &v.Received, &v.Lost, &v.LostEvents,
 		&v.Phantoms, &v.PhantomEvents, &v.Unsent, &v.Failed, &v.Misnamed)
 	if err != nil {
@@ -72,7 +77,7 @@ func (c Checker) Check(ctx context.Context) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("check duplicates: %w", err)
 	}
 	if c.Ordered {
-		if err := c.Tables.pool.QueryRow(ctx, c.Tables.sql(orderSQL)).Scan(&v.OutOfOrder); err != nil {
+		if err := c.Tables.pool.QueryRow(ctx, c.Tables.sql(orderSQL)).Scan(&v.OutOfOrder, &v.PassedBy, &v.Skipped); err != nil {
 			return Verdict{}, fmt.Errorf("check the order: %w", err)
 		}
 	}
@@ -137,6 +142,14 @@ func (v Verdict) Unexplained() []Duplicate {
 	return slices.DeleteFunc(slices.Clone(v.Duplicates), func(d Duplicate) bool { return d.Because.Kind != "" })
 }
 
+// Disordered counts the events that broke the order of their key.
+func (v Verdict) Disordered() int64 {
+	if v.MaySkip {
+		return v.OutOfOrder + v.PassedBy
+	}
+	return v.OutOfOrder + v.PassedBy + v.Skipped
+}
+
 // Err is nil when everything is as it must be, and else names all that is not.
 func (v Verdict) Err() error {
 	var errs []error
@@ -148,7 +161,7 @@ func (v Verdict) Err() error {
 	wrong(v.Lost, "events are lost: %s", strings.Join(v.LostEvents, ", "))
 	wrong(v.Phantoms, "events were received that nobody committed: %s", strings.Join(v.PhantomEvents, ", "))
 	wrong(v.Misnamed, "records name another event in the header than in the payload")
-	wrong(v.OutOfOrder, "events came after a later one of their key")
+	wrong(v.Disordered(), "events came after a later one of their key, or not at all")
 	wrong(v.Unsent, "rows are not sent yet")
 	wrong(v.Failed-v.MayFail, "rows are FAILED that should not be")
 	unexplained := v.Unexplained()
@@ -174,7 +187,7 @@ func (v Verdict) String() string {
 	for _, more := range []struct {
 		count int64
 		what  string
-	}{{v.Unsent, "unsent"}, {v.Failed, "FAILED"}, {v.Misnamed, "misnamed"}, {v.OutOfOrder, "out of order"}} {
+	}{{v.Unsent, "unsent"}, {v.Failed, "FAILED"}, {v.Misnamed, "misnamed"}, {v.OutOfOrder, "out of order"}, {v.PassedBy, "passed by"}, {v.Skipped, "skipped"}} {
 		if more.count > 0 {
 			fmt.Fprintf(&text, ", %s %d", more.what, more.count)
 		}

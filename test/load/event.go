@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -16,6 +17,8 @@ type Event struct {
 	// Payload begins with the identity, so that a consumer can compare it with
 	// the header.
 	Payload []byte
+	// Due is how long after its insert it may be published.
+	Due time.Duration
 }
 
 const (

@@ -233,6 +233,42 @@ func TestALaterEventBeforeAnEarlierOneOfItsKeyIsSeen(t *testing.T) {
 	require.EqualValues(t, 1, l.verdict().OutOfOrder, "a repeat of an earlier event is not an inversion")
 }
 
+func TestAnEventThatLaterOnesOfItsKeyHavePassedByIsSeen(t *testing.T) {
+	l := newLab(t)
+	require.NoError(t, load.NewProducer(l.tables, load.Plan{Keys: 1, Writers: 1}).Burst(t.Context(), 3))
+	l.consume()
+	rows := l.unsent()
+	l.publish(rows[0], rows[2])
+	checker := load.Checker{Tables: l.tables, Ordered: true, MayFail: 1}
+	require.Eventually(t, func() bool {
+		v, err := checker.Check(t.Context())
+		return err == nil && v.PassedBy == 1 && v.Disordered() == 1
+	}, 30*time.Second, 50*time.Millisecond)
+
+	_, err := l.pool.Exec(t.Context(), "UPDATE shop.outbox SET status = 'FAILED', failed_at = now() WHERE id = $1", rows[1].id)
+	require.NoError(t, err)
+	l.settle()
+	v, err := checker.Check(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, v.Skipped)
+	require.ErrorContains(t, v.Err(), "1 events came after a later one of their key, or not at all")
+	checker.MaySkip = true
+	v, err = checker.Check(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, v.Err())
+}
+
+func TestAPlanWithAHotKeyAndDelays(t *testing.T) {
+	l := newLab(t)
+	plan := load.Plan{Keys: 100, Writers: 1, Hot: 0.5, Delayed: 0.5, MaxDelay: time.Hour}
+	require.NoError(t, load.NewProducer(l.tables, plan).Burst(t.Context(), 1000))
+	var hottest, delayed int
+	require.NoError(t, l.pool.QueryRow(t.Context(), "SELECT max(n) FROM (SELECT count(*) AS n FROM shop.outbox GROUP BY key) AS k").Scan(&hottest))
+	require.NoError(t, l.pool.QueryRow(t.Context(), "SELECT count(*) FROM shop.outbox WHERE next_attempt_at > created_at").Scan(&delayed))
+	require.InDelta(t, 505, hottest, 100)
+	require.InDelta(t, 500, delayed, 100)
+}
+
 func TestAHeaderThatNamesAnotherEventIsSeen(t *testing.T) {
 	l := newLab(t)
 	require.NoError(t, load.NewProducer(l.tables, load.Plan{}).Burst(t.Context(), 2))

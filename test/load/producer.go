@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,13 @@ type Plan struct {
 	// RollBack is the share of transactions that are rolled back, 0 to 0.9. As
 	// soon as it is not 0, the first transaction is followed by one that is.
 	RollBack float64
+	// Hot is the share of events, 0 to 1, that go to the first of each writer's
+	// keys, beside its usual turn.
+	Hot float64
+	// Delayed is the share of events, 0 to 1, that are due only later, by up to
+	// MaxDelay: due times then do not rise with the ids.
+	Delayed  float64
+	MaxDelay time.Duration
 	// Writers is how many connections Run and Burst use; unset: 2.
 	Writers int
 }
@@ -58,7 +66,8 @@ func setDefault(field *int, value int) {
 //
 // A key belongs to one writer of one call, which commits its events one
 // transaction after the other: that is what makes "the order of the commits" a
-// fact, which the checker holds the consumer's order against.
+// fact, which the checker holds the consumer's order against. Only a transaction
+// whose end nobody knows may still commit beside the next one.
 type Producer struct {
 	tables Tables
 	plan   Plan
@@ -176,8 +185,15 @@ func (w *writer) events(n int) []Event {
 	keys := max(1, w.plan.Keys/w.plan.Writers)
 	events := make([]Event, n)
 	for i := range events {
-		events[i] = NewEvent(fmt.Sprintf("%s-%d", w.name, w.next%keys), w.plan.PayloadBytes)
-		w.next++
+		key := 0
+		if mathrand.Float64() >= w.plan.Hot {
+			key = w.next % keys
+			w.next++
+		}
+		events[i] = NewEvent(fmt.Sprintf("%s-%d", w.name, key), w.plan.PayloadBytes)
+		if mathrand.Float64() < w.plan.Delayed {
+			events[i].Due = time.Duration(mathrand.Float64() * float64(w.plan.MaxDelay))
+		}
 	}
 	return events
 }
@@ -203,13 +219,14 @@ func (p *Producer) try(ctx context.Context, events []Event, commit bool) error {
 		return fmt.Errorf("place orders: %w", err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // After a commit it does nothing.
-	ids, keys, payloads := make([][16]byte, len(events)), make([]string, len(events)), make([][]byte, len(events))
+	ids, keys := make([][16]byte, len(events)), make([]string, len(events))
+	payloads, due := make([][]byte, len(events)), make([]float64, len(events))
 	for i, e := range events {
-		ids[i], keys[i], payloads[i] = e.ID, e.Key, e.Payload
+		ids[i], keys[i], payloads[i], due[i] = e.ID, e.Key, e.Payload, e.Due.Seconds()
 	}
 	flush := &pgx.Batch{}
 	flush.Queue(p.tables.sql(placeOrdersSQL), ids, keys)
-	flush.Queue(p.tables.sql(placeEventsSQL), ids, keys, payloads)
+	flush.Queue(p.tables.sql(placeEventsSQL), ids, keys, payloads, due)
 	if err := tx.SendBatch(ctx, flush).Close(); err != nil {
 		return fmt.Errorf("place orders: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,10 +25,12 @@ import (
 	"github.com/relayfleet/relayfleet/relay/settings"
 )
 
-// Build builds the binary into dir and returns its path.
-func Build(ctx context.Context, dir string) (string, error) {
+// Build builds the binary into dir and returns its path; flags are further ones
+// of go build.
+func Build(ctx context.Context, dir string, flags ...string) (string, error) {
 	binary := filepath.Join(dir, "relayfleet")
-	output, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/relayfleet/relayfleet").CombinedOutput()
+	args := slices.Concat([]string{"build", "-o", binary}, flags, []string{"github.com/relayfleet/relayfleet"})
+	output, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the binary: %w: %s", err, output)
 	}
