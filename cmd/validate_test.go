@@ -43,7 +43,9 @@ func TestAMappingThatContradictsItselfIsInvalid(t *testing.T) {
 	const start = "version: 1\nfleet: {}\ntable: {schema: public, name: outbox}\ntopic: t\n" +
 		"database: {uriFile: /uri}\nkafka: {bootstrapServers: [\"kafka:9092\"]}\n"
 	require.NoError(t, validate(t, []byte(start)))
-	require.ErrorContains(t, validate(t, []byte(start+"mapping: {statuses: {sent: READY}}")), `statuses.ready and statuses.sent are both "READY"`)
+	require.ErrorContains(t, validate(t, []byte(start+"mapping: {statuses: {sent: READY}}")), `mapping.statuses: ready and sent are both "READY"`)
 	require.ErrorContains(t, validate(t, []byte(start+"mapping: {columns: {attempts: lease_until}}")), `are both "lease_until"`)
 	require.ErrorContains(t, validate(t, []byte(start+"mapping: {columns: {id: ''}}")), "mapping.columns.id")
+	require.ErrorContains(t, validate(t, []byte(start+"retention: {policy: Delete, statuses: [FAILED]}")),
+		`retention.statuses: rows with status "FAILED" are not done and must not be deleted`)
 }

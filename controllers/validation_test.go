@@ -176,6 +176,14 @@ func invalidObjects(t *testing.T) map[string]invalid {
 		"claims not told":            {spec(object("preset", "Lab", "statuses", object("inProgress", "")), "mapping"), "map columns.claimToken where statuses.inProgress is empty"},
 		"status of two states":       {spec(object("sent", "READY"), "mapping", "statuses"), "write four different statuses"},
 		"code of two states":         {spec(object("preset", "StatusCodes", "statuses", object("failed", "2")), "mapping"), "write four different statuses"},
+		"columns of one name":        {spec(object("attempts", "lease_until"), "mapping", "columns"), "what a claim writes needs a column of its own"},
+		"id that a claim writes":     {spec(object("id", "status"), "mapping", "columns"), "what a claim writes needs a column of its own"},
+		"order that a claim writes":  {spec(object("preset", "Lab", "columns", object("sequence", "generation")), "mapping"), "what a claim writes needs a column of its own"},
+		"age that a claim writes":    {spec(object("preset", "Debezium", "columns", object("createdAt", "next_attempt_at")), "mapping"), "what a claim writes needs a column of its own"},
+		"column with NUL":            {spec(object("key", "a\x00b"), "mapping", "columns"), "without NUL"},
+		"status with NUL":            {spec(object("sent", "a\x00b"), "mapping", "statuses"), "without NUL"},
+		"delete of many bytes":       {spec(object("policy", "Delete", "statuses", []any{bytes}), "retention"), "write at most 63 bytes"},
+		"template of many bytes":     {spec(object("template", "a.{"+bytes+"}"), "topicFrom"), "write columns of at most 63 bytes"},
 		"delete what is renamed":     {both(spec(object("failed", "DEAD"), "mapping", "statuses"), spec(object("policy", "Delete", "statuses", []any{"SENT", "DEAD"}), "retention")), "must name only what is done"},
 		"delete what is pending":     {both(spec("Token", "mapping", "preset"), spec(object("policy", "Delete", "statuses", []any{"PENDING"}), "retention")), "must name only what is done"},
 		"delete what is claimed":     {spec(object("policy", "Delete", "statuses", []any{"INPROGRESS"}), "retention"), "must name only what is done"},
@@ -262,7 +270,12 @@ func TestValidObjectsAreAcceptedAndTheRelayReadsThem(t *testing.T) {
 		"token on loopback":        object("kafka", oauth("http://127.0.0.1:8080/token")),
 		"token on IPv6":            object("kafka", oauth("https://[2001:db8::1]:8443/token")),
 		"certificate unchecked":    object("kafka", object("bootstrapServers", []any{"kafka:9092"}, "tls", object("mode", "Require", "clientCertificateFrom", object("secretRef", object("name", "c"))))),
-		"twenty headers":           object("mapping", object("headers", headers(20))),
+		"columns read under one name": object("mapping", object("columns", object("key", "id", "eventID", "id", "sequence", "id", "partitionKey", "created_at",
+			"topic", "status", "contentType", "last_error", "priority", "attempts"))),
+		"a header of what is written": object("mapping", object("headers", []any{object("name", "a", "column", "attempts")})),
+		"a header of many bytes":      object("mapping", object("headers", []any{object("name", strings.Repeat("\u00e9", 249), "column", "c")})),
+		"statuses of a dash":          object("mapping", object("preset", "Lab", "statuses", object("ready", "-"))),
+		"twenty headers":              object("mapping", object("headers", headers(20))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ type TopicFrom struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=249
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9._-]*([{][^{}]{1,63}[}][a-zA-Z0-9._-]*)+$')",message="write a topic with at least one column in braces, such as outbox.event.{aggregatetype}"
+	// +kubebuilder:validation:XValidation:rule="self.split('{').all(part, !part.contains('}') || (size(bytes(part.split('}')[0])) <= 63 && !part.contains('\\u0000')))",message="write columns of at most 63 bytes, without NUL"
 	// +optional
 	Template string `json:"template,omitempty"`
 }
@@ -87,6 +88,7 @@ type Retention struct {
 	// +kubebuilder:validation:MaxItems=5
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:XValidation:rule="size(bytes(self)) <= 63 && !self.contains('\\u0000')",message="write at most 63 bytes, without NUL"
 	// +listType=set
 	// +optional
 	Statuses []string `json:"statuses,omitempty"`

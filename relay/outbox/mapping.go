@@ -245,8 +245,8 @@ func (m Mapping) Validate() error {
 	return errors.Join(append(problems, m.distinct()...)...)
 }
 
-// distinct: two states with one value could not be told apart, and two of the
-// columns that a claim writes must not be one.
+// distinct: two states with one value could not be told apart, and a column that
+// claims write must not be another of them, nor one that says which event a row is.
 func (m Mapping) distinct() (problems []error) {
 	states := map[string]string{}
 	for _, s := range []Slot{{"ready", m.Ready}, {"inProgress", m.InProgress}, {"sent", m.Sent}, {"failed", m.Failed}} {
@@ -258,10 +258,7 @@ func (m Mapping) distinct() (problems []error) {
 	if m.Ready == "" || m.Sent == "" {
 		problems = append(problems, errors.New("statuses.ready and statuses.sent must not be empty"))
 	}
-	written := map[string]string{}
-	for _, s := range []Slot{
-		{"id", m.ID},
-		{"payload", m.Payload},
+	written := []Slot{
 		{"status", m.Status},
 		{"generation", m.Generation},
 		{"claimToken", m.ClaimToken},
@@ -271,11 +268,22 @@ func (m Mapping) distinct() (problems []error) {
 		{"sentAt", m.SentAt},
 		{"failedAt", m.FailedAt},
 		{"lastError", m.LastError},
-	} {
-		if other, taken := written[s.Column]; taken && s.Column != "" {
-			problems = append(problems, fmt.Errorf("columns.%s and columns.%s are both %q", other, s.Name, s.Column))
+	}
+	identifying := []Slot{
+		{"id", m.ID},
+		{"eventID", m.EventID},
+		{"sequence", m.Sequence},
+		{"partitionKey", m.PartitionKey},
+		{"key", m.Key},
+		{"payload", m.Payload},
+		{"createdAt", m.CreatedAt},
+	}
+	for i, s := range written {
+		for _, other := range slices.Concat(identifying, written[:i]) {
+			if s.Column != "" && s.Column == other.Column {
+				problems = append(problems, fmt.Errorf("columns.%s and columns.%s are both %q", other.Name, s.Name, s.Column))
+			}
 		}
-		written[s.Column] = s.Name
 	}
 	return problems
 }

@@ -3,8 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
+	"regexp"
 	"strings"
 )
 
@@ -48,6 +47,11 @@ func between[T int | int64](p *problems, path string, value, low, high T) {
 
 func (p *problems) identifier(path, value string) {
 	p.check(value != "", path, "is required")
+	p.name(path, value)
+}
+
+// name is an identifier, or a value of a column, or empty.
+func (p *problems) name(path, value string) {
 	p.check(len(value) <= maxIdentifier, path, "must be at most %d bytes long", maxIdentifier)
 	p.check(!strings.ContainsRune(value, 0), path, "must not contain a NUL byte")
 }
@@ -73,13 +77,19 @@ func (p *problems) topicCharacters(path, value string) {
 
 func (p *problems) servers(path string, servers []string) {
 	p.check(len(servers) > 0, path, "is required: at least one host:port")
-	for i, server := range servers {
-		host, port, err := net.SplitHostPort(server)
-		number, numErr := strconv.Atoi(port)
-		p.check(err == nil && host != "" && numErr == nil && number > 0 && number < 65536,
-			fmt.Sprintf("%s[%d]", path, i), "must be host:port, not %q", server)
+	p.check(len(servers) <= 20, path, "must have at most 20 entries")
+	for i, address := range servers {
+		p.check(len(address) <= maxServer && server.MatchString(address), fmt.Sprintf("%s[%d]", path, i), "must be host:port, not %q", address)
 	}
 }
+
+// server is a name, an IPv4 address or an IPv6 address in brackets, and a port, as
+// admission has it.
+var server = regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]]):` +
+	`([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$`)
+
+// maxServer is a host name of 255 characters and its port.
+const maxServer = 261
 
 func (p *problems) retry(r Retry) {
 	between(p, "retry.maxAttempts", r.MaxAttempts, 1, 1000)

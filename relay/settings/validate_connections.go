@@ -30,6 +30,7 @@ func (p *problems) certificate(path string, t TLS) {
 	p.check((t.CertificateFile == "") == (t.PrivateKeyFile == ""), path,
 		"certificateFile and privateKeyFile belong together: write both or none")
 	p.check(t.Mode != TLSDisable || t.CAFile == "" && t.CertificateFile == "", path, "certificates are not used with mode Disable")
+	p.check(t.Mode != TLSRequire || t.CAFile == "", path, "caFile is not used with mode Require: write VerifyFull or VerifyCA, or leave it out")
 }
 
 func (p *problems) authentication(k Kafka) {

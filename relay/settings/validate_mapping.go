@@ -2,8 +2,8 @@ package settings
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxHeaders bounds Mapping.Headers.
@@ -20,8 +20,8 @@ func (p *problems) mapping(m Mapping) {
 	}
 	for _, st := range m.Statuses.named() {
 		if path := "mapping.statuses." + st.slot; st.value != nil {
-			p.check(len(*st.value) <= maxIdentifier, path, "must be at most %d bytes long", maxIdentifier)
 			p.check(*st.value != "" || !st.required, path, "must not be empty")
+			p.name(path, *st.value)
 		}
 	}
 	p.check(len(m.Headers) <= maxHeaders, "mapping.headers", "must have at most %d entries", maxHeaders)
@@ -29,10 +29,11 @@ func (p *problems) mapping(m Mapping) {
 	for i, h := range m.Headers {
 		path := fmt.Sprintf("mapping.headers[%d]", i)
 		p.identifier(path+".column", h.Column)
-		p.check(h.Name != "" && len(h.Name) <= 249, path+".name", "must be 1 to 249 bytes long")
+		p.check(h.Name != "" && utf8.RuneCountInString(h.Name) <= 249, path+".name", "must be 1 to 249 characters long")
 		p.check(!seen[h.Name], path+".name", "%q is there twice", h.Name)
 		seen[h.Name] = true
 	}
+	p.meanings(m)
 }
 
 // column is one entry of Columns.
@@ -102,7 +103,7 @@ func (p *problems) template(path, value string) {
 	for _, column := range columns {
 		p.identifier(path, column)
 	}
-	p.check(len(value) <= maxTopic, path, "must be at most %d characters long", maxTopic)
+	p.check(utf8.RuneCountInString(value) <= maxTopic, path, "must be at most %d characters long", maxTopic)
 	p.topicCharacters(path, fixed)
 }
 
@@ -136,7 +137,7 @@ func (p *problems) behaviour(s Settings) {
 		p.check(s.Ordering.OnFailed == "", "ordering.onFailed", "is only for ordering.mode Key")
 	}
 	if s.Priority.Enabled {
-		p.check(s.Mapping.ranks(), "priority.enabled", "needs a column: map mapping.columns.priority")
+		p.check(s.Mapping.names()["priority"] != "", "priority.enabled", "needs a column: map mapping.columns.priority")
 		between(p, "priority.oldestPercent", s.Priority.OldestPercent, 1, 50)
 	} else {
 		p.check(s.Priority.OldestPercent == 0, "priority.oldestPercent", "is only for priority.enabled true")
@@ -164,30 +165,8 @@ func (m Mapping) rises() bool {
 	}
 }
 
-func (p *problems) retention(s Settings) {
-	r := s.Retention
-	oneOf(p, "retention.policy", r.Policy, RetentionKeep, RetentionDelete)
-	if r.Policy != RetentionDelete {
-		p.check(r.SentSeconds == 0 && len(r.Statuses) == 0, "retention", "sentSeconds and statuses are only for policy Delete")
-		return
-	}
-	between(p, "retention.sentSeconds", r.SentSeconds, 60, 31536000)
-	p.check(len(r.Statuses) <= 5, "retention.statuses", "must have at most 5 entries")
-	p.check(len(r.Statuses) > 0 || s.Mapping.Preset != PresetStatusCodes, "retention.statuses",
-		"is required with preset StatusCodes: what is SENT (2) there is not consumed yet; write [\"4\"] to delete what is")
-	p.check(!slices.Contains(r.Statuses, ""), "retention.statuses", "must not have an empty entry")
-}
-
 // isEmpty: the table is said to have no such column.
 func isEmpty(name *string) bool { return name != nil && *name == "" }
-
-// ranks: the table has a priority.
-func (m Mapping) ranks() bool {
-	if m.Columns.Priority != nil {
-		return *m.Columns.Priority != ""
-	}
-	return m.Preset == PresetRelayfleet || m.Preset == PresetStatusCodes
-}
 
 // isNamed: the table is said to have such a column.
 func isNamed(name *string) bool { return name != nil && *name != "" }

@@ -9,8 +9,7 @@ import (
 // MappingApplyConfiguration represents a declarative configuration of the Mapping type for use
 // with apply.
 //
-// Mapping says which columns and values of the table mean what. In its rules '-'
-// stands for a status that a preset does not have.
+// Mapping says which columns and values of the table mean what.
 type MappingApplyConfiguration struct {
 	// preset is the table that the rest of the mapping starts from. Unset:
 	// Relayfleet. A change rolls the relays.
