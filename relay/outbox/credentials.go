@@ -281,6 +281,8 @@ func (c Config) sessionSettings() map[string]string {
 		"lock_timeout":                        milliseconds(c.LockTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(c.StatementTimeout),
 		"default_transaction_isolation":       "read committed",
+		// Keys and header columns travel as text, which must not depend on the role.
+		"TimeZone": "UTC", "DateStyle": "ISO",
 		// The statements are written for one plan each: keys looked up one by
 		// one, and the queue read in its index's order. The planner does not
 		// always know: it keeps the plan of a day on which the table was small,

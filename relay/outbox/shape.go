@@ -74,8 +74,11 @@ var (
 		"generation": {"bigint"}, "claim_token": {"uuid", "text", "character varying"}, "attempts": numbers,
 		"lease_until": timestamps, "next_attempt_at": timestamps, "created_at": timestamps, "sent_at": timestamps,
 		"failed_at": timestamps, "last_error": texts,
-		"partition_key": slices.Concat(printable, []string{"timestamp without time zone"}),
-		"header":        printable, "topic_part": printable,
+		// Each of these has an order and a name that a statement can cast to.
+		"partition_key": slices.Concat(keys, []string{
+			"smallint", "numeric", "boolean", "timestamp with time zone", "timestamp without time zone", "date",
+		}),
+		"header": printable, "topic_part": printable,
 	}
 	// writtenSlots need UPDATE as well as SELECT.
 	writtenSlots = []string{

@@ -27,9 +27,11 @@ type claim struct {
 	ids         []string
 	generations []int64
 	attempts    []int64
-	// partitions are the rows' partition keys; nil for a table that is whole.
+	// partitions are the rows' partition keys; empty for a table that is whole.
 	partitions []string
 }
+
+func (c *claim) key(row int) Key { return Key{c.ids[row], c.partitions[row]} }
 
 // claimed is what the claim's statement says of a row.
 type claimed struct {

@@ -3,12 +3,12 @@
 -- Runs behind lock_ordered.sql in one transaction: one such claim at a time, each with a snapshot that is newer than what
 -- the one before has done.
 --
--- blocked: per key the first unresolved row that cannot be taken now, because it is in flight, is due later, is suspected of
--- killing its relays, or has FAILED and halts its key. due: the oldest due rows in front of their key's block; the object is
+-- blocked: per key the first unresolved row that cannot be taken now, because it is in flight, is due later, has no due time
+-- or no lease, so that it waits for somebody, is suspected of killing its relays, or has FAILED and halts its key. due: the oldest due rows in front of their key's block; the object is
 -- a hash that is looked up per row. closure: completes that set, because a due time may be later than that of a younger row of
 -- the same key: everything unresolved of those keys up to there is due too, and comes along. What is cut by the limit is cut
 -- by order, so that prefixes are left. missed: what somebody else has locked ends its key's prefix as well. free: rows
--- without a key, which have no order.
+-- without a key, which have no order. Where ids are unique only within a partition, its key goes with them all the way.
 WITH blocked AS MATERIALIZED (
     SELECT COALESCE(pg_catalog.jsonb_object_agg(g.key, g.first), '{}') AS firsts
     FROM (
@@ -23,6 +23,12 @@ WITH blocked AS MATERIALIZED (
             UNION ALL
             SELECT o.key::pg_catalog.text, /*order*/o.id
             FROM /*table*/public.outbox AS o
+            WHERE /*queued:*/o.status OPERATOR(pg_catalog.=) ANY ('{READY,INPROGRESS}')
+      AND (o.status OPERATOR(pg_catalog.<>) 'INPROGRESS' OR o.attempts OPERATOR(pg_catalog.<) 2)/*:queued*/
+              AND /*due:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)/*:due*/ IS NULL
+            UNION ALL
+            SELECT o.key::pg_catalog.text, /*order*/o.id
+            FROM /*table*/public.outbox AS o
             WHERE /*suspected:*/o.status OPERATOR(pg_catalog.=) 'INPROGRESS'
       AND o.attempts OPERATOR(pg_catalog.>=) 2/*:suspected*/
             /*if halt*/UNION ALL
@@ -34,7 +40,7 @@ WITH blocked AS MATERIALIZED (
         GROUP BY b.key
     ) AS g
 ), due AS MATERIALIZED (
-    SELECT o.id AS id, o.key::pg_catalog.text AS key, /*order*/o.id AS place,
+    SELECT o.id AS id,/*if whole*//*else o.partition_key AS partition_key,*/ o.key::pg_catalog.text AS key, /*order*/o.id AS place,
            /*due:*/(CASE WHEN o.status OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o.lease_until ELSE o.next_attempt_at END)/*:due*/ AS due
     FROM /*table*/public.outbox AS o
     WHERE /*queued:*/o.status OPERATOR(pg_catalog.=) ANY ('{READY,INPROGRESS}')
@@ -48,12 +54,14 @@ WITH blocked AS MATERIALIZED (
 ), top AS MATERIALIZED (
     SELECT d.key, pg_catalog.max(d.place) AS upto FROM due AS d WHERE d.key IS NOT NULL GROUP BY d.key
 ), free AS MATERIALIZED (
-    SELECT o.id AS id, /*claimed:*/o.status OPERATOR(pg_catalog.=) 'INPROGRESS'/*:claimed*/ AS reclaimed
+    SELECT o.id AS id,/*if whole*//*else o.partition_key AS partition_key,*/
+           /*claimed:*/o.status OPERATOR(pg_catalog.=) 'INPROGRESS'/*:claimed*/ AS reclaimed
     FROM /*table*/public.outbox AS o
-    WHERE o.id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT d.id FROM due AS d WHERE d.key IS NULL))
-    FOR UPDATE SKIP LOCKED
+    /*if whole*/WHERE o.id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT d.id FROM due AS d WHERE d.key IS NULL))/*else JOIN due AS d
+      ON d.key IS NULL AND o.id OPERATOR(pg_catalog.=) d.id AND o.partition_key OPERATOR(pg_catalog.=) d.partition_key*/
+    FOR UPDATE OF o SKIP LOCKED
 ), closure AS MATERIALIZED (
-    SELECT o.id AS id, t.key AS key, /*order*/o.id AS place
+    SELECT o.id AS id,/*if whole*//*else o.partition_key AS partition_key,*/ t.key AS key, /*order*/o.id AS place
     FROM top AS t
     JOIN /*table*/public.outbox AS o
       ON o.key OPERATOR(pg_catalog.=) t.key::/*keytype*/pg_catalog.text AND /*order*/o.id OPERATOR(pg_catalog.<=) t.upto
@@ -61,21 +69,24 @@ WITH blocked AS MATERIALIZED (
     ORDER BY /*order*/o.id
     LIMIT (SELECT /*limit*/500 OPERATOR(pg_catalog.-) pg_catalog.count(*) FROM free)
 ), locked AS MATERIALIZED (
-    SELECT o.id AS id, o.key::pg_catalog.text AS key, /*order*/o.id AS place,
+    SELECT o.id AS id,/*if whole*//*else o.partition_key AS partition_key,*/ o.key::pg_catalog.text AS key, /*order*/o.id AS place,
            /*claimed:*/o.status OPERATOR(pg_catalog.=) 'INPROGRESS'/*:claimed*/ AS reclaimed
     FROM /*table*/public.outbox AS o
-    WHERE o.id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM closure AS c))
+    /*if whole*/WHERE o.id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM closure AS c))/*else JOIN closure AS c
+      ON o.id OPERATOR(pg_catalog.=) c.id AND o.partition_key OPERATOR(pg_catalog.=) c.partition_key*/
       AND o.status OPERATOR(pg_catalog.=) ANY (/*unresolved*/'{READY,INPROGRESS}')
-    FOR UPDATE SKIP LOCKED
+    FOR UPDATE OF o SKIP LOCKED
 ), missed AS MATERIALIZED (
     SELECT COALESCE(pg_catalog.jsonb_object_agg(g.key, g.first), '{}') AS firsts
     FROM (SELECT c.key, pg_catalog.min(c.place) AS first
           FROM closure AS c
-          WHERE NOT COALESCE((SELECT pg_catalog.jsonb_object_agg(l.id::pg_catalog.text, true) FROM locked AS l)
-                             OPERATOR(pg_catalog.?) c.id::pg_catalog.text, false)
+          WHERE NOT COALESCE((SELECT pg_catalog.jsonb_object_agg(l.id::pg_catalog.text/*if whole*//*else OPERATOR(pg_catalog.||) ' '
+                                  OPERATOR(pg_catalog.||) l.partition_key::pg_catalog.text*/, true) FROM locked AS l)
+                             OPERATOR(pg_catalog.?) (c.id::pg_catalog.text/*if whole*//*else OPERATOR(pg_catalog.||) ' '
+                                  OPERATOR(pg_catalog.||) c.partition_key::pg_catalog.text*/), false)
           GROUP BY c.key) AS g
 ), keyed AS MATERIALIZED (
-    SELECT l.id, l.reclaimed FROM locked AS l
+    SELECT l.id,/*if whole*//*else l.partition_key,*/ l.reclaimed FROM locked AS l
     WHERE COALESCE(((SELECT firsts FROM missed) OPERATOR(pg_catalog.->) l.key)::pg_catalog.int8 OPERATOR(pg_catalog.>) l.place, true)
 )
 UPDATE /*table*/public.outbox AS o
@@ -86,7 +97,9 @@ SET /*if inprogress*//*status*/status = /*inprogress*/'INPROGRESS',/*end*/
           THEN 0 ELSE 1 END),/*end*/
     /*if token*//*claim_token*/claim_token = (SELECT $1::pg_catalog.text::/*tokentype*/pg_catalog.uuid),/*end*/
     /*lease_until*/lease_until = pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) $2::pg_catalog.interval
-WHERE o.id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT f.id FROM free AS f UNION ALL SELECT k.id FROM keyed AS k))
+/*if whole*/WHERE o.id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT f.id FROM free AS f UNION ALL SELECT k.id FROM keyed AS k))/*else
+FROM (SELECT f.id, f.partition_key FROM free AS f UNION ALL SELECT k.id, k.partition_key FROM keyed AS k) AS c
+WHERE o.id OPERATOR(pg_catalog.=) c.id AND o.partition_key OPERATOR(pg_catalog.=) c.partition_key*/
 RETURNING o.id, /*generationvalue*/o.generation, /*countervalue*/o.attempts, o.next_attempt_at,
           COALESCE(pg_catalog.octet_length(/*payload*/o.payload), 0), /*partitionvalue*/NULL::pg_catalog.text,
           (SELECT pg_catalog.min(w.due) FROM due AS w),

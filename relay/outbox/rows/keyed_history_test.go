@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -34,14 +35,18 @@ var mutants = map[string]func(claim, lock string) (string, string){
 // rise, refusals, releases in either order, deaths and pauses beyond the lease:
 // no event is first sent before an earlier unresolved one of its key.
 func TestAHistoryOfOrderedClaims(t *testing.T) {
-	require.Empty(t, orderedHistory(t, 8*time.Second, nil))
+	for kind, open := range openings {
+		t.Run(kind, func(t *testing.T) { require.Empty(t, orderedHistory(t, open, 8*time.Second, nil)) })
+	}
 }
 
 func TestMutantsOfTheOrderedClaimBreakTheOrder(t *testing.T) {
-	for name, mutate := range mutants {
-		t.Run(name, func(t *testing.T) {
-			require.NotEmpty(t, orderedHistory(t, 30*time.Second, mutate))
-		})
+	for kind, open := range openings {
+		for name, mutate := range mutants {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				require.NotEmpty(t, orderedHistory(t, open, 30*time.Second, mutate))
+			})
+		}
 	}
 }
 
@@ -53,6 +58,8 @@ type history struct {
 	// appeared are those that were sent at least once.
 	appeared map[string]map[string]bool
 	wrong    []string
+	// ended are the tokens of claims whose relays died, or paused past their leases.
+	ended []uuid.UUID
 }
 
 func (h *history) commit(key, id string) {
@@ -90,9 +97,11 @@ func (h *history) violations() []string {
 }
 
 // orderedHistory runs for a while, or until something is wrong.
-func orderedHistory(t *testing.T, span time.Duration, mutate func(claim, lock string) (string, string)) []string {
+func orderedHistory(
+	t *testing.T, open func(*testing.T, rows.Order) orderedTable, span time.Duration, mutate func(claim, lock string) (string, string),
+) []string {
 	t.Helper()
-	d := openOrdered(t, rows.Order{ByKey: true})
+	d := open(t, rows.Order{ByKey: true})
 	h := &history{committed: map[string][]string{}, appeared: map[string]map[string]bool{}}
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
@@ -123,23 +132,32 @@ func orderedHistory(t *testing.T, span time.Duration, mutate func(claim, lock st
 		})
 	}
 	pauses := d.Connect(t, database.Owner)
-	working.Go(func() { endLeases(ctx, t, pauses) })
+	working.Go(func() { h.endLeases(ctx, t, pauses) })
 	working.Wait()
 	return h.violations()
 }
 
-// endLeases lets some living claims run out, as deaths and pauses do.
-func endLeases(ctx context.Context, t *testing.T, conn *pgx.Conn) {
+// endLeases lets the claims of the dead and of the paused run out.
+func (h *history) endLeases(ctx context.Context, t *testing.T, conn *pgx.Conn) {
 	t.Helper()
-	for ctx.Err() == nil {
-		_, err := conn.Exec(context.WithoutCancel(ctx), `UPDATE outbox SET lease_until = clock_timestamp() WHERE id IN (
-			SELECT id FROM outbox WHERE status = 'INPROGRESS' AND random() < 0.02 LIMIT 3 FOR UPDATE SKIP LOCKED)`)
+	for ; ctx.Err() == nil; time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) {
+		h.mu.Lock()
+		ended := h.ended
+		h.ended = nil
+		h.mu.Unlock()
+		_, err := conn.Exec(context.WithoutCancel(ctx), `UPDATE outbox SET lease_until = clock_timestamp()
+			WHERE status = 'INPROGRESS' AND claim_token = ANY ($1)`, ended)
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+func (h *history) end(token [16]byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = append(h.ended, token)
 }
 
 // relay claims, sends and settles until ctx ends or an order is broken. Of each
@@ -152,6 +170,10 @@ func (h *history) relay(ctx context.Context, t *testing.T, store *rows.Store, br
 		if err != nil {
 			t.Error(err)
 			return
+		}
+		if rand.IntN(40) == 0 {
+			h.end(b.Token) // It dies before it sends: what outlives its lease sends nothing.
+			continue
 		}
 		time.Sleep(time.Duration(rand.IntN(4)) * time.Millisecond) // The way to the broker.
 		settlements, back := make([]event.Settlement, len(b.Events)), []int{}
@@ -174,8 +196,13 @@ func (h *history) relay(ctx context.Context, t *testing.T, store *rows.Store, br
 			broken()
 			return
 		}
-		if rand.IntN(50) == 0 {
-			continue // It dies here; its claims run out when endLeases says so.
+		switch rand.IntN(40) {
+		case 0: // It dies before it settles.
+			h.end(b.Token)
+			continue
+		case 1: // It pauses beyond its lease, and settles then.
+			h.end(b.Token)
+			time.Sleep(30 * time.Millisecond)
 		}
 		record := []func() error{
 			func() error { _, err := store.Settle(whole, b, settlements); return err },

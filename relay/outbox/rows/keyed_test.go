@@ -27,6 +27,26 @@ func openOrdered(t *testing.T, o rows.Order) orderedTable {
 	return d
 }
 
+// openPartitionedOrdered is openOrdered over a table whose keys are spread over
+// partitions.
+func openPartitionedOrdered(t *testing.T, o rows.Order) orderedTable {
+	t.Helper()
+	d := orderedTable{open(t, "Relayfleet", outbox.Table{Schema: "public", Name: "outbox"}), o}
+	d.Mapping.PartitionKey = "event_id"
+	database.Exec(t, d.Owner, `ALTER TABLE outbox RENAME TO whole; CREATE SEQUENCE ids;
+		CREATE TABLE outbox (LIKE whole INCLUDING DEFAULTS, PRIMARY KEY (id, event_id)) PARTITION BY HASH (event_id);
+		DROP TABLE whole; ALTER TABLE outbox ALTER id SET DEFAULT nextval('ids')`)
+	for n := range 3 {
+		database.Exec(t, d.Owner, fmt.Sprintf("CREATE TABLE part%d PARTITION OF outbox FOR VALUES WITH (MODULUS 3, REMAINDER %d)", n, n))
+	}
+	database.Exec(t, d.Owner, rows.CreateIndexes(d.Table, d.Mapping)+"GRANT SELECT, UPDATE ON outbox TO "+d.Role)
+	d.createIndexes(t)
+	return d
+}
+
+// openings are the tables that an order is kept over.
+var openings = map[string]func(*testing.T, rows.Order) orderedTable{"whole": openOrdered, "partitioned": openPartitionedOrdered}
+
 func (d orderedTable) createIndexes(t *testing.T) {
 	t.Helper()
 	for _, index := range rows.OrderIndexes(d.Table, d.Mapping, d.order) {
@@ -44,10 +64,12 @@ func (d orderedTable) store(t testing.TB) *rows.Store {
 }
 
 func TestStoreThatKeepsAnOrder(t *testing.T) {
-	for name, order := range orders {
-		t.Run(name, func(t *testing.T) {
-			outboxtest.Exercise(t, func(t *testing.T) outboxtest.Table { return openOrdered(t, order) })
-		})
+	for kind, open := range openings {
+		for name, order := range orders {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				outboxtest.Exercise(t, func(t *testing.T) outboxtest.Table { return open(t, order) })
+			})
+		}
 	}
 }
 
@@ -99,8 +121,14 @@ func texts(ids ...int64) []string {
 // earlier row that is not due holds the later ones, and rows without a key are
 // held by nobody.
 func TestAClaimTakesPrefixesOfKeys(t *testing.T) {
+	for kind, open := range openings {
+		t.Run(kind, func(t *testing.T) { testAClaimTakesPrefixesOfKeys(t, open) })
+	}
+}
+
+func testAClaimTakesPrefixesOfKeys(t *testing.T, open func(*testing.T, rows.Order) orderedTable) {
 	const hour = 3_600_000
-	d := openOrdered(t, rows.Order{ByKey: true, Halt: true})
+	d := open(t, rows.Order{ByKey: true, Halt: true})
 	a1, a2 := d.put(t, "a", -100), d.put(t, "a", -5000)
 	waits, held := d.put(t, "b", hour), d.put(t, "b", -9000)
 	free := d.put(t, nil, -10)
@@ -118,7 +146,13 @@ func TestAClaimTakesPrefixesOfKeys(t *testing.T) {
 // The limit cuts by order: what is taken of a key is always its beginning, also
 // when the oldest due row is not its first.
 func TestALimitLeavesPrefixes(t *testing.T) {
-	d := openOrdered(t, rows.Order{ByKey: true})
+	for kind, open := range openings {
+		t.Run(kind, func(t *testing.T) { testALimitLeavesPrefixes(t, open) })
+	}
+}
+
+func testALimitLeavesPrefixes(t *testing.T, open func(*testing.T, rows.Order) orderedTable) {
+	d := open(t, rows.Order{ByKey: true})
 	first, second, third := d.put(t, "a", -1), d.put(t, "a", -2), d.put(t, "a", -9000)
 	require.Equal(t, texts(first), taken(t, d.store(t), event.Ask{Rows: 1}))
 	database.Exec(t, d.Owner, "UPDATE outbox SET status = 'SENT', lease_until = NULL WHERE id = $1", first)
@@ -139,7 +173,13 @@ func TestAFailedEventHaltsItsKeyOrIsSkipped(t *testing.T) {
 
 // A row locked by others ends its key's prefix: nothing behind it is taken.
 func TestALockedRowEndsItsPrefix(t *testing.T) {
-	d := openOrdered(t, rows.Order{ByKey: true})
+	for kind, open := range openings {
+		t.Run(kind, func(t *testing.T) { testALockedRowEndsItsPrefix(t, open) })
+	}
+}
+
+func testALockedRowEndsItsPrefix(t *testing.T, open func(*testing.T, rows.Order) orderedTable) {
+	d := open(t, rows.Order{ByKey: true})
 	first, locked, behind := d.put(t, "a", -3), d.put(t, "a", -2), d.put(t, "a", -1)
 	holder := d.Connect(t, database.Owner)
 	tx, err := holder.Begin(t.Context())
@@ -154,7 +194,13 @@ func TestALockedRowEndsItsPrefix(t *testing.T) {
 
 // Suspects hold their key, and only the first of a key is claimed as one.
 func TestSuspectsKeepTheOrder(t *testing.T) {
-	d := openOrdered(t, rows.Order{ByKey: true})
+	for kind, open := range openings {
+		t.Run(kind, func(t *testing.T) { testSuspectsKeepTheOrder(t, open) })
+	}
+}
+
+func testSuspectsKeepTheOrder(t *testing.T, open func(*testing.T, rows.Order) orderedTable) {
+	d := open(t, rows.Order{ByKey: true})
 	store := d.store(t)
 	first, second := d.put(t, "a", -2), d.put(t, "a", -1)
 	for range 2 {
@@ -165,6 +211,25 @@ func TestSuspectsKeepTheOrder(t *testing.T) {
 	require.Empty(t, taken(t, store, event.Ask{Rows: 10}), "a suspect holds what comes after it")
 	require.Equal(t, texts(first), taken(t, store, event.Ask{Rows: 10, Suspects: true, MaxAttempts: 10}))
 	require.Empty(t, taken(t, store, event.Ask{Rows: 10, Suspects: true, MaxAttempts: 10}))
+}
+
+// A row that nobody will ever take, because it has no lease or no due time, holds
+// its key, and is not taken along with it.
+func TestARowWithoutATimeHoldsItsKey(t *testing.T) {
+	for kind, open := range openings {
+		for what, change := range map[string]string{
+			"lease": "status = 'INPROGRESS', lease_until = NULL", "due time": "next_attempt_at = NULL",
+		} {
+			t.Run(kind+" "+what, func(t *testing.T) {
+				d := open(t, rows.Order{ByKey: true})
+				database.Exec(t, d.Owner, "ALTER TABLE outbox ALTER next_attempt_at DROP NOT NULL")
+				before, stranded := d.put(t, "a", -3), d.put(t, "a", -2)
+				d.put(t, "a", -1)
+				database.Exec(t, d.Owner, "UPDATE outbox SET "+change+" WHERE id = $1", stranded)
+				require.Equal(t, texts(before), taken(t, d.store(t), event.Ask{Rows: 10}))
+			})
+		}
+	}
 }
 
 // The larger priority first, and a share for those that have waited longest.

@@ -14,8 +14,6 @@ func (o Order) validate(m outbox.Mapping) error {
 		return errors.New("order by key contradicts priority: an urgent event would overtake earlier ones of its key")
 	case o.ByKey && m.Key == "":
 		return errors.New("order by key needs columns.key")
-	case o.ByKey && m.PartitionKey != "":
-		return errors.New("order by key is not offered for partitioned tables")
 	case o.ByPriority && m.Priority == "":
 		return errors.New("priority needs columns.priority")
 	}

@@ -45,6 +45,7 @@ func (s *Store) read(
 // content is what read.sql says of a row.
 type content struct {
 	id                        key
+	partition                 pgtype.Text
 	identity, topic, eventKey pgtype.Text
 	payload                   []byte
 	headers                   []byte
@@ -57,18 +58,18 @@ type content struct {
 func (s *Store) readChunk(
 	ctx context.Context, conn *pgxpool.Conn, all *statements, c *claim, now time.Time,
 ) ([]event.Event, error) {
-	places := make(map[string]int, len(c.ids))
-	for i, id := range c.ids {
-		places[id] = i
+	places := make(map[Key]int, len(c.ids))
+	for i := range c.ids {
+		places[c.key(i)] = i
 	}
 	events := make([]event.Event, len(c.ids))
 	flush := &pgx.Batch{}
 	flush.Queue(all.read.sql, all.read.args(c.args(allOf(c), all.keys)...)...).Query(func(found pgx.Rows) error {
 		var row content
 		_, err := pgx.ForEachRow(found, []any{
-			&row.id, &row.identity, &row.topic, &row.eventKey, &row.payload, &row.headers, &row.created, &row.contentType, &row.extra,
+			&row.id, &row.partition, &row.identity, &row.topic, &row.eventKey, &row.payload, &row.headers, &row.created, &row.contentType, &row.extra,
 		}, func() error {
-			place := places[row.id.String()]
+			place := places[Key{row.id.String(), row.partition.String}]
 			events[place] = row.event(s.config.Mapping, now)
 			events[place].Generation, events[place].Attempts = c.generations[place], int(c.attempts[place])
 			return nil

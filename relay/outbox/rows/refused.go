@@ -44,6 +44,7 @@ func (s *Store) change(ctx context.Context, c *claim, rows []int, do change) (ev
 // state is how a row looks now.
 type state struct {
 	ID         key
+	Partition  pgtype.Text
 	Status     pgtype.Text
 	Generation int64
 	Token      pgtype.Text
@@ -89,7 +90,7 @@ func (s *Store) explain(ctx context.Context, c *claim, rows []int, changed int, 
 	}
 	var seen event.Settled
 	for _, row := range rows {
-		now, there := states[c.ids[row]]
+		now, there := states[c.key(row)]
 		found := refusedRow{now: now, generation: c.generations[row], attempts: c.attempts[row]}
 		if s.config.Mapping.ClaimToken != "" {
 			found.token = c.fence
@@ -123,12 +124,12 @@ func (s *Store) isOvertaken(r refusedRow) bool {
 	return r.isOurs()
 }
 
-func (s *Store) states(ctx context.Context, c *claim, rows []int) (map[string]state, error) {
-	states := map[string]state{}
+func (s *Store) states(ctx context.Context, c *claim, rows []int) (map[Key]state, error) {
+	states := map[Key]state{}
 	err := s.with(ctx, func(ctx context.Context, conn *pgxpool.Conn, all *statements) error {
 		list, err := query(ctx, s, conn, pgx.RowToStructByPos[state], all.refused, c.args(rows, all.keys)...)
 		for _, st := range list {
-			states[st.ID.String()] = st
+			states[Key{st.ID.String(), st.Partition.String}] = st
 		}
 		return err
 	})

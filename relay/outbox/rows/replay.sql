@@ -10,8 +10,8 @@ SET /*status*/status = /*ready*/'READY', /*lease_until*/lease_until = NULL,
     /*if failedat*//*failed_at*/failed_at = NULL,/*end*/
     /*next_attempt_at*/next_attempt_at = pg_catalog.statement_timestamp()
 WHERE o.id OPERATOR(pg_catalog.=) ANY ($2::/*idtype*/pg_catalog.int8[])/*if whole*//*else
-  AND o.partition_key OPERATOR(pg_catalog.>=) (SELECT pg_catalog.min(p) FROM unnest($4::pg_catalog.text[]::{partitiontype}[]) AS p)
-  AND o.partition_key OPERATOR(pg_catalog.<=) (SELECT pg_catalog.max(p) FROM unnest($4::pg_catalog.text[]::{partitiontype}[]) AS p)
+  AND o.partition_key OPERATOR(pg_catalog.>=) (SELECT p FROM unnest($4::pg_catalog.text[]::{partitiontype}[]) AS p ORDER BY p LIMIT 1)
+  AND o.partition_key OPERATOR(pg_catalog.<=) (SELECT p FROM unnest($4::pg_catalog.text[]::{partitiontype}[]) AS p ORDER BY p DESC LIMIT 1)
   AND ((o.id, o.partition_key) OPERATOR(pg_catalog.=) ANY (
           SELECT c.id, c.partition_key
           FROM unnest($2::{idtype}[], $4::pg_catalog.text[]::{partitiontype}[]) AS c (id, partition_key)

@@ -244,7 +244,7 @@ func valueOr(column, cast, missing string) string {
 // up on the search path.
 func castName(formatted string) string {
 	names := map[string]string{
-		"bigint": "int8", "integer": "int4", "smallint": "int2", "uuid": "uuid", "date": "date",
+		"bigint": "int8", "integer": "int4", "smallint": "int2", "numeric": "numeric", "boolean": "bool", "uuid": "uuid", "date": "date",
 		"timestamp with time zone": "timestamptz", "timestamp without time zone": "timestamp",
 	}
 	if name, ok := names[formatted]; ok {

@@ -27,6 +27,11 @@ func TestStatementsAsTheyAreSent(t *testing.T) {
 			compareStatements(t, strings.ToLower(preset)+".sql", database.NewPreset(t, preset, outbox.Table{Schema: "public", Name: name}), rows.Order{})
 		})
 	}
+	t.Run("a partitioned table", func(t *testing.T) {
+		d := openPartitionedOrdered(t, orders["halting"])
+		compareStatements(t, "partitioned.sql", d.Database, rows.Order{})
+		compareStatements(t, "partitioned_halting.sql", d.Database, d.order)
+	})
 	t.Run("a table with an odd name", func(t *testing.T) { compareStatements(t, "odd_name.sql", database.NewNamed(t, oddTable), rows.Order{}) })
 	plain := outbox.Table{Schema: "public", Name: "outbox"}
 	// What an order leaves as it is stands in relayfleet.sql.
@@ -54,7 +59,7 @@ func compareStatements(t *testing.T, file string, d database.Database, o rows.Or
 			text.WriteString(" " + strconv.Itoa(n))
 		}
 		text.WriteString("\n" + statements[name].SQL + "\n\n")
-		_, err := d.Owner.Prepare(t.Context(), name, statements[name].SQL)
+		_, err := d.Owner.Prepare(t.Context(), file+name, statements[name].SQL)
 		require.NoError(t, err, name)
 	}
 	text.WriteString("-- indexes\n")

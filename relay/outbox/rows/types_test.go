@@ -2,6 +2,7 @@ package rows_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,59 @@ func TestOneIDInTwoPartitions(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, replayed, 1)
 	require.Equal(t, []int32{0, 3}, states())
+}
+
+// Rows with one id that are claimed together keep apart what becomes of each.
+func TestOneIDTwiceInAClaim(t *testing.T) {
+	m := mapped("0", "1", "2", "3")
+	m.PartitionKey = "born"
+	d := ownTable(t, partitionedTable, m)
+	database.Exec(t, d.Owner, `INSERT INTO own (no, born, body, due) VALUES (1, '2019-01-01', 'old', now() - interval '3 minutes'),
+		(1, now(), 'new', now() - interval '2 minutes'), (2, '2101-01-01', 'next', now() - interval '1 minute')`)
+	store := newStore(t, d.Database)
+	b := claim(t, store, 10)
+	require.Len(t, b.Events, 3)
+	for i, payload := range []string{"old", "new", "next"} {
+		require.Equal(t, payload, string(b.Events[i].Payload))
+	}
+	settled, err := store.Settle(t.Context(), b, []event.Settlement{{Action: event.Sent}, {Action: event.Leave}, {Action: event.Sent}})
+	require.NoError(t, err)
+	require.Equal(t, event.Settled{Sent: 2}, settled)
+	states := database.Query[[]int32](t, d.Owner, "SELECT array_agg(state ORDER BY born) FROM own")
+	require.Equal(t, []int32{2, 1, 2}, states)
+	settled, err = store.Release(t.Context(), b, []int{0, 1}, event.Stopping)
+	require.NoError(t, err)
+	require.Equal(t, event.Settled{Released: 1, Stale: 1}, settled)
+}
+
+func TestPartitionKeysOfEveryType(t *testing.T) {
+	for _, kind := range []string{
+		"bigint", "integer", "smallint", "numeric", "boolean", "uuid", "text", "varchar", "date", "timestamp", "timestamptz",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			values := map[string]string{"boolean": "n % 2 = 0", "uuid": "gen_random_uuid()", "text": "'t' || n", "varchar": "'v' || n"}
+			value := values[kind]
+			switch {
+			case value == "" && (kind == "date" || strings.HasPrefix(kind, "timestamp")):
+				value = "now() - n * interval '1 day'"
+			case value == "":
+				value = "n"
+			}
+			m := mapped("0", "1", "2", "3")
+			m.PartitionKey = "part"
+			d := ownTable(t, `CREATE TABLE %[1]s (no bigint, part `+kind+`, ident uuid NOT NULL DEFAULT gen_random_uuid(), "Key" text, body text,
+				state integer NOT NULL DEFAULT 0, gen bigint NOT NULL DEFAULT 0, tok uuid, tries bigint NOT NULL DEFAULT 0,
+				until timestamptz, due timestamptz NOT NULL DEFAULT now(), why text, PRIMARY KEY (no, part)) PARTITION BY RANGE (part);
+				CREATE TABLE all_of_it PARTITION OF %[1]s DEFAULT;`, m)
+			database.Exec(t, d.Owner, "SET TimeZone = 'America/New_York'; INSERT INTO own (no, part) SELECT n, "+value+" FROM generate_series(1, 3) AS n")
+			store := newStore(t, d.Database)
+			b := claim(t, store, 10)
+			require.Len(t, b.Events, 3)
+			settled, err := store.Settle(t.Context(), b, []event.Settlement{{Action: event.Sent}, {Action: event.Retry}, {Action: event.Fail}})
+			require.NoError(t, err)
+			require.Equal(t, event.Settled{Sent: 1, Retried: 1, Failed: 1}, settled)
+		})
+	}
 }
 
 // What is sent is what PostgreSQL prints: of json as it was written, of jsonb as

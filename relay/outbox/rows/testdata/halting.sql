@@ -13,6 +13,12 @@ WITH blocked AS MATERIALIZED (
             UNION ALL
             SELECT o."key"::pg_catalog.text, o."id"
             FROM "public"."outbox" AS o
+            WHERE o."status" OPERATOR(pg_catalog.=) ANY ('{"READY","INPROGRESS"}')
+      AND (o."status" OPERATOR(pg_catalog.<>) 'INPROGRESS' OR o."attempts" OPERATOR(pg_catalog.<) 2)
+              AND (CASE WHEN o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' THEN o."lease_until" ELSE o."next_attempt_at" END) IS NULL
+            UNION ALL
+            SELECT o."key"::pg_catalog.text, o."id"
+            FROM "public"."outbox" AS o
             WHERE o."status" OPERATOR(pg_catalog.=) 'INPROGRESS'
       AND o."attempts" OPERATOR(pg_catalog.>=) 2
             UNION ALL
@@ -38,10 +44,11 @@ WITH blocked AS MATERIALIZED (
 ), top AS MATERIALIZED (
     SELECT d.key, pg_catalog.max(d.place) AS upto FROM due AS d WHERE d.key IS NOT NULL GROUP BY d.key
 ), free AS MATERIALIZED (
-    SELECT o."id" AS id, o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' AS reclaimed
+    SELECT o."id" AS id,
+           o."status" OPERATOR(pg_catalog.=) 'INPROGRESS' AS reclaimed
     FROM "public"."outbox" AS o
     WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT d.id FROM due AS d WHERE d.key IS NULL))
-    FOR UPDATE SKIP LOCKED
+    FOR UPDATE OF o SKIP LOCKED
 ), closure AS MATERIALIZED (
     SELECT o."id" AS id, t.key AS key, o."id" AS place
     FROM top AS t
@@ -56,13 +63,13 @@ WITH blocked AS MATERIALIZED (
     FROM "public"."outbox" AS o
     WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT c.id FROM closure AS c))
       AND o."status" OPERATOR(pg_catalog.=) ANY ('{"READY","INPROGRESS"}')
-    FOR UPDATE SKIP LOCKED
+    FOR UPDATE OF o SKIP LOCKED
 ), missed AS MATERIALIZED (
     SELECT COALESCE(pg_catalog.jsonb_object_agg(g.key, g.first), '{}') AS firsts
     FROM (SELECT c.key, pg_catalog.min(c.place) AS first
           FROM closure AS c
           WHERE NOT COALESCE((SELECT pg_catalog.jsonb_object_agg(l.id::pg_catalog.text, true) FROM locked AS l)
-                             OPERATOR(pg_catalog.?) c.id::pg_catalog.text, false)
+                             OPERATOR(pg_catalog.?) (c.id::pg_catalog.text), false)
           GROUP BY c.key) AS g
 ), keyed AS MATERIALIZED (
     SELECT l.id, l.reclaimed FROM locked AS l

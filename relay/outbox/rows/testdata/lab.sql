@@ -80,7 +80,7 @@ SELECT pg_catalog.statement_timestamp(),
        END;
 
 -- read, parameters 1 2 3
-SELECT o."id", o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
+SELECT o."id", NULL::pg_catalog.text, o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
        o."payload", NULL::pg_catalog.text, NULL::pg_catalog.timestamptz,
        NULL::pg_catalog.text, NULL::pg_catalog.text[]
 FROM "public"."outbox_lab" AS o
@@ -102,7 +102,7 @@ ORDER BY c.conname
 LIMIT 10;
 
 -- refused, parameters 2
-SELECT o."id", o."status"::pg_catalog.text, o."generation", NULL::pg_catalog.text,
+SELECT o."id", NULL::pg_catalog.text, o."status"::pg_catalog.text, o."generation", NULL::pg_catalog.text,
        0::pg_catalog.int8
 FROM "public"."outbox_lab" AS o
 WHERE o."id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[]);

@@ -107,7 +107,7 @@ SELECT pg_catalog.statement_timestamp(),
        END;
 
 -- read, parameters 1 2
-SELECT o."id", o."event_id"::pg_catalog.text, o."topic"::pg_catalog.text, o."key"::pg_catalog.text,
+SELECT o."id", NULL::pg_catalog.text, o."event_id"::pg_catalog.text, o."topic"::pg_catalog.text, o."key"::pg_catalog.text,
        o."payload", o."headers"::pg_catalog.text, o."created_at",
        NULL::pg_catalog.text, NULL::pg_catalog.text[]
 FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
@@ -150,7 +150,7 @@ ORDER BY c.conname
 LIMIT 10;
 
 -- refused, parameters 2
-SELECT o."id", o."status"::pg_catalog.text, o."generation", o."claim_token"::pg_catalog.text,
+SELECT o."id", NULL::pg_catalog.text, o."status"::pg_catalog.text, o."generation", o."claim_token"::pg_catalog.text,
        o."attempts"::pg_catalog.int8
 FROM "Shop ""1"""."out; DROP TABLE ""box""" AS o
 WHERE o."id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[]);

@@ -107,7 +107,7 @@ SELECT pg_catalog.statement_timestamp(),
        END;
 
 -- read, parameters 1 2
-SELECT o."event_id", o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
+SELECT o."event_id", NULL::pg_catalog.text, o."event_id"::pg_catalog.text, NULL::pg_catalog.text, o."aggregate_key"::pg_catalog.text,
        o."payload"::pg_catalog.text, NULL::pg_catalog.text, o."created_at",
        'text/plain; charset=utf-8'::pg_catalog.text, NULL::pg_catalog.text[]
 FROM "public"."delivery_outbox" AS o
@@ -150,7 +150,7 @@ ORDER BY c.conname
 LIMIT 10;
 
 -- refused, parameters 2
-SELECT o."event_id", o."status"::pg_catalog.text, 0::pg_catalog.int8, o."claim_token"::pg_catalog.text,
+SELECT o."event_id", NULL::pg_catalog.text, o."status"::pg_catalog.text, 0::pg_catalog.int8, o."claim_token"::pg_catalog.text,
        o."attempts"::pg_catalog.int8
 FROM "public"."delivery_outbox" AS o
 WHERE o."event_id" OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.text[]);
