@@ -151,7 +151,6 @@ func invalidObjects(t *testing.T) map[string]invalid {
 		"order unknown":              {spec("Global", "ordering", "mode"), `supported values: "None", "Key"`},
 		"onFailed without order":     {spec(object("onFailed", "Skip"), "ordering"), "onFailed is only for mode Key"},
 		"order and priority":         {both(spec(object("mode", "Key"), "ordering"), spec(object("enabled", true), "priority")), "priority contradicts ordering mode Key"},
-		"order of partitions":        {both(spec(object("mode", "Key"), "ordering"), spec(object("partitionKey", "born"), "mapping", "columns")), "not offered for partitioned tables"},
 		"order without a key":        {both(spec(object("mode", "Key"), "ordering"), spec(object("key", ""), "mapping", "columns")), "ordering mode Key needs a key"},
 		"priority of nothing":        {both(spec("Lab", "mapping", "preset"), spec(object("enabled", true), "priority")), "priority needs a column"},
 		"order without a sequence":   {both(spec(object("mode", "Key"), "ordering"), spec("Token", "mapping", "preset")), "map mapping.columns.sequence"},

@@ -130,7 +130,6 @@ func (p *problems) behaviour(s Settings) {
 	if s.Ordering.Mode == OrderKey {
 		oneOf(p, "ordering.onFailed", s.Ordering.OnFailed, Halt, Skip)
 		p.check(!s.Priority.Enabled, "priority.enabled", "contradicts ordering.mode Key: an urgent event would overtake earlier ones of its key")
-		p.check(!isNamed(s.Mapping.Columns.PartitionKey), "ordering.mode", "Key is not offered for partitioned tables: leave mapping.columns.partitionKey out, or write None")
 		p.check(!isEmpty(s.Mapping.Columns.Key), "ordering.mode", "Key needs a key: map mapping.columns.key")
 		p.check(s.Mapping.rises(), "ordering.mode", "Key needs a number that rises with every insert: map mapping.columns.sequence")
 	} else {
@@ -167,6 +166,3 @@ func (m Mapping) rises() bool {
 
 // isEmpty: the table is said to have no such column.
 func isEmpty(name *string) bool { return name != nil && *name == "" }
-
-// isNamed: the table is said to have such a column.
-func isNamed(name *string) bool { return name != nil && *name != "" }

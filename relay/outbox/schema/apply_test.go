@@ -102,6 +102,14 @@ func TestApplyGoesOnWhereItFailed(t *testing.T) {
 
 // Writers go on while the index of a partitioned table is made.
 func TestApplyToAPartitionedTable(t *testing.T) {
+	for name, use := range map[string]schema.Use{
+		"as it comes": {}, "by key": {Order: rows.Order{ByKey: true, Halt: true}}, "by priority": {Order: rows.Order{ByPriority: true, OldestPercent: 10}},
+	} {
+		t.Run(name, func(t *testing.T) { testApplyToPartitions(t, use) })
+	}
+}
+
+func testApplyToPartitions(t *testing.T, use schema.Use) {
 	d := database.NewEmpty(t, outbox.Table{Schema: "public", Name: "outbox"})
 	ddl, err := schema.DDL("Relayfleet", d.Table)
 	require.NoError(t, err)
@@ -114,10 +122,10 @@ func TestApplyToAPartitionedTable(t *testing.T) {
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) SELECT gen_random_uuid() FROM generate_series(1, 100)")
 	d.Mapping = outbox.Relayfleet()
 	d.Mapping.PartitionKey = "created_at"
-	shown, report := apply(t, owner(t, d, schema.Use{}), false, d.Role)
+	shown, report := apply(t, owner(t, d, use), false, d.Role)
 	require.Empty(t, report.Findings, shown)
 	require.Contains(t, strings.Join(shown, "\n"), "ATTACH PARTITION")
-	require.Empty(t, examine(t, schema.New(d.Open(t), d.Table, d.Mapping, schema.Use{})).Findings)
+	require.Empty(t, examine(t, schema.New(d.Open(t), d.Table, d.Mapping, use)).Findings)
 }
 
 // A finding that is Blocking goes before all others, and a table that cannot

@@ -80,6 +80,9 @@ func (e *examination) explain(ctx context.Context, p rows.Probe) (node, error) {
 	return plans[0].Plan, nil
 }
 
+// isOfParameters: only what was sent with the statement is sorted.
+func (n node) isOfParameters() bool { return len(n.Plans) == 1 && n.Plans[0].Kind == "Function Scan" }
+
 // grows says what of a plan takes longer, the larger the table is; empty: nothing.
 func (n node) grows(ordered bool) string {
 	switch {
@@ -87,7 +90,7 @@ func (n node) grows(ordered bool) string {
 		return "" // The server's own catalogue, which the backlog asks for inserts.
 	case n.Kind == "Seq Scan" || strings.HasPrefix(n.Kind, "Bitmap") && n.Relation != "":
 		return "a " + strings.ToLower(n.Kind)
-	case ordered && strings.HasSuffix(n.Kind, "Sort"):
+	case ordered && strings.HasSuffix(n.Kind, "Sort") && !n.isOfParameters():
 		return "a sort"
 	}
 	for _, below := range n.Plans {
