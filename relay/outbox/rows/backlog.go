@@ -21,7 +21,7 @@ func (s *Store) Backlog(ctx context.Context) (event.Backlog, error) {
 		return err
 	})
 	if err != nil {
-		return event.Backlog{}, s.failed("look at the backlog", err)
+		return event.Backlog{}, s.failed(ctx, "look at the backlog", err)
 	}
 	return looked[0], nil
 }

@@ -29,8 +29,7 @@ type period struct{ from, to time.Time }
 const maxPeriods = 16
 
 // isOutage: the database did not answer, or not as one that can be used. Errors
-// of a statement are none, because a row may be what causes them; nor is what the
-// caller has ended itself.
+// of a statement are none, because a row may be what causes them.
 func isOutage(code string) bool {
 	switch code {
 	case outbox.Unreachable, outbox.ReadOnly, outbox.TLSFailed, outbox.AuthenticationFailed, outbox.DatabaseMissing:

@@ -1,9 +1,11 @@
 package rows_test
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -102,5 +104,23 @@ func TestAStatementThatFailsIsNoOutage(t *testing.T) {
 	_, err := d.Settle(t.Context(), batch, []event.Settlement{{Action: event.Sent}})
 	require.Error(t, err)
 	database.Exec(t, d.Owner, leasesEnd)
+	require.Equal(t, 2, claim(t, d.Store, 10).Events[0].Attempts)
+}
+
+// Nor is a settle that takes until its lease is over.
+func TestAStatementThatTakesTooLongIsNoOutage(t *testing.T) {
+	d := newDistant(t, "Relayfleet")
+	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) VALUES (gen_random_uuid())")
+	batch := claim(t, d.Store, 10)
+	database.Exec(t, d.Owner, `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$;
+		CREATE TRIGGER wait BEFORE UPDATE ON outbox FOR EACH ROW WHEN (NEW.status = 'SENT') EXECUTE FUNCTION wait()`)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := d.Settle(ctx, batch, []event.Settlement{{Action: event.Sent}})
+	require.Equal(t, outbox.Unreachable, outbox.Classify(err).Code)
+	require.Eventually(t, func() bool { // The server ends the statement later than the relay gives it up.
+		tag, err := d.Owner.Exec(t.Context(), leasesEnd+" AND id IN (SELECT id FROM outbox FOR UPDATE SKIP LOCKED)")
+		return err == nil && tag.RowsAffected() == 1
+	}, patience, 10*time.Millisecond)
 	require.Equal(t, 2, claim(t, d.Store, 10).Events[0].Attempts)
 }

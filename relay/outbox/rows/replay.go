@@ -26,7 +26,7 @@ var ErrNoFailed = errors.New("the table knows no FAILED status")
 // nothing. It is for one batch; the caller says how many at a time.
 func (s *Store) Replay(ctx context.Context, rows []Key, failedBy time.Time) (replayed []Key, err error) {
 	if s.config.Mapping.Failed == "" {
-		return nil, s.failed("replay", ErrNoFailed)
+		return nil, s.failed(ctx, "replay", ErrNoFailed)
 	}
 	if len(rows) == 0 {
 		return nil, nil
@@ -41,7 +41,7 @@ func (s *Store) Replay(ctx context.Context, rows []Key, failedBy time.Time) (rep
 			return err
 		})
 	})
-	return replayed, s.failed("replay", err)
+	return replayed, s.failed(ctx, "replay", err)
 }
 
 func scanKey(row pgx.CollectableRow) (Key, error) {

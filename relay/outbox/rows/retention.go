@@ -63,7 +63,7 @@ func (s *Store) Purge(ctx context.Context) (deleted int, more bool, err error) {
 			return err
 		})
 	})
-	return deleted, deleted == purgeRows, s.failed("delete published rows", err)
+	return deleted, deleted == purgeRows, s.failed(ctx, "delete published rows", err)
 }
 
 // ErrReferenced says that a delete would reach through a foreign key into another table,

@@ -66,7 +66,7 @@ func (s *Store) Settle(ctx context.Context, b event.Batch, settlements []event.S
 		rows := c.chosen(func(row int) bool { return settlements[row].Action == action })
 		done, err := s.change(ctx, c, rows, s.settlement(action, c, rows, settlements))
 		if err != nil {
-			return settled, s.failed("settle", err)
+			return settled, s.failed(ctx, "settle", err)
 		}
 		settled = settled.Add(done)
 	}
@@ -153,7 +153,7 @@ func (s *Store) Release(
 	if cause == event.Outage {
 		s.lookEverywhere()
 	}
-	return settled, s.failed("release", err)
+	return settled, s.failed(ctx, "release", err)
 }
 
 // giving is the statement that gives rows, or only their attempts, back.
@@ -188,5 +188,5 @@ func (s *Store) Renew(ctx context.Context, b event.Batch) (event.Settled, error)
 		count:   func(n int) event.Settled { return event.Settled{Renewed: n} },
 		already: func(r refusedRow) bool { return ended(s.config.Mapping.Sent)(r) || s.isReleased(r) },
 	})
-	return renewed, s.failed("renew", err)
+	return renewed, s.failed(ctx, "renew", err)
 }

@@ -113,7 +113,7 @@ func (s *Store) prepared(ctx context.Context, conn *pgxpool.Conn) (*statements, 
 }
 
 // failed says what was being done, once, for every exported method.
-func (s *Store) failed(doing string, err error) error {
+func (s *Store) failed(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -121,7 +121,8 @@ func (s *Store) failed(doing string, err error) error {
 	code := outbox.Classify(problem).Code
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if isOutage(code) && !errors.Is(err, context.Canceled) {
+	// A caller's time that is up says nothing of the database: a row may be what took it.
+	if isOutage(code) && ctx.Err() == nil {
 		s.mu.outages.met = true
 	}
 	if slices.Contains([]string{outbox.TableMissing, outbox.ColumnsMissing, outbox.ColumnsMistyped}, code) {
