@@ -25,9 +25,9 @@ type distant struct {
 	*database.Proxy
 }
 
-func newDistant(t *testing.T, preset string) distant {
+func newDistant(t *testing.T) distant {
 	t.Helper()
-	d := database.NewPreset(t, preset, outbox.Table{Schema: "public", Name: "outbox"})
+	d := database.New(t)
 	direct := d
 	p := database.NewProxy(t, "127.0.0.1")
 	d.URIFile = filepath.Join(t.TempDir(), "uri")
@@ -49,7 +49,7 @@ func (d distant) outage(t *testing.T) {
 
 // Whose claim it was does not matter: nobody could reach the database.
 func TestALeaseThatEndsInAnOutageCostsNoAttempt(t *testing.T) {
-	d := newDistant(t, "Relayfleet")
+	d := newDistant(t)
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) VALUES (gen_random_uuid())")
 	require.Len(t, claim(t, newStore(t, d.Database), 10).Events, 1)
 	for range 3 {
@@ -68,7 +68,7 @@ func TestALeaseThatEndsInAnOutageCostsNoAttempt(t *testing.T) {
 // What was claimed three times, twice because of an outage, has had one attempt
 // only; and what an outage has ended when it was alone is not abandoned.
 func TestAnOutageAbandonsNothing(t *testing.T) {
-	d := newDistant(t, "Relayfleet")
+	d := newDistant(t)
 	suspects := event.Ask{Rows: 10, Suspects: true, MaxAttempts: 3}
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) VALUES (gen_random_uuid())")
 	for range 2 {
@@ -96,7 +96,7 @@ func TestAnOutageAbandonsNothing(t *testing.T) {
 
 // An error that a row can cause is no outage.
 func TestAStatementThatFailsIsNoOutage(t *testing.T) {
-	d := newDistant(t, "Relayfleet")
+	d := newDistant(t)
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) VALUES (gen_random_uuid())")
 	batch := claim(t, d.Store, 10)
 	database.Exec(t, d.Owner, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
@@ -109,7 +109,7 @@ func TestAStatementThatFailsIsNoOutage(t *testing.T) {
 
 // Nor is a settle that takes until its lease is over.
 func TestAStatementThatTakesTooLongIsNoOutage(t *testing.T) {
-	d := newDistant(t, "Relayfleet")
+	d := newDistant(t)
 	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) VALUES (gen_random_uuid())")
 	batch := claim(t, d.Store, 10)
 	database.Exec(t, d.Owner, `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$;
