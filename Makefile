@@ -79,5 +79,5 @@ verify: ## What takes longer, by hand; results go to docs/verification.md
 	@hack/verify
 
 .PHONY: bench
-bench: ## Measure one relay beside its bounds; BENCH_PEERS=1: its peers too; BENCH=history or xmin: see test/bench/doc.go
+bench: ## Measure one relay beside its bounds; BENCH_PEERS=1: its peers too; BENCH=history, xmin, retention or order: see test/bench/doc.go
 	@go run ./test/bench

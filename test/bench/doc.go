@@ -6,6 +6,7 @@
 //	BENCH=history make bench   the claim over 10 thousand, 1 and 5 million SENT rows
 //	BENCH=xmin make bench      the claim while a transaction is held open for 120 s
 //	BENCH=retention make bench claims while a relay deletes a million published rows
+//	BENCH=order make bench     what order by key costs: uniform, hot and blocked keys
 //
 // The environment changes it:
 //

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"text/tabwriter"
 	"time"
+
+	"github.com/relayfleet/relayfleet/relay/outbox/rows"
 )
 
 // claimed is how long claims took under some circumstance.
@@ -45,10 +47,10 @@ func (b *bench) history(ctx context.Context) (err error) {
 		return err
 	}
 	there := 0
-	for _, rows := range histories {
-		title := fmt.Sprintf("%d SENT rows", rows)
+	for _, sent := range histories {
+		title := fmt.Sprintf("%d SENT rows", sent)
 		err := b.steps.Do("measure claims beside "+title, 0, func() error {
-			if _, err := s.pool.Exec(ctx, sentEvents, rows-there); err != nil {
+			if _, err := s.pool.Exec(ctx, sentEvents, sent-there); err != nil {
 				return fmt.Errorf("put history in: %w", err)
 			}
 			c, err := b.claimsBeside(ctx, s, title)
@@ -58,7 +60,7 @@ func (b *bench) history(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		there = rows + b.events
+		there = sent + b.events
 	}
 	return b.report()
 }
@@ -68,7 +70,7 @@ func (b *bench) claimsBeside(ctx context.Context, s *stage, title string) (c cla
 		return c, err
 	}
 	var t timings
-	stop, err := s.startNull(ctx, t.events(batchSize), nil)
+	stop, err := s.startNull(ctx, t.events(batchSize), rows.Config{})
 	if err != nil {
 		return c, err
 	}

@@ -41,6 +41,8 @@ func run(ctx context.Context, out, progress io.Writer) (err error) {
 		return b.history(ctx)
 	case o.benchmark == heldXmin:
 		return b.heldXmin(ctx)
+	case o.benchmark == byKey:
+		return b.order(ctx)
 	case o.benchmark == retention:
 		return b.retention(ctx)
 	default:

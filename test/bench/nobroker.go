@@ -91,8 +91,8 @@ func (t *timings) awaitSent(ctx context.Context, events int) error {
 }
 
 // startNull runs a relay without a broker in this program until the returned
-// function is called. nil keeps all rows.
-func (s *stage) startNull(ctx context.Context, listener relay.Events, retention *rows.Retention) (stop func(), err error) {
+// function is called. Of want it takes order and retention.
+func (s *stage) startNull(ctx context.Context, listener relay.Events, want rows.Config) (stop func(), err error) {
 	uri, err := s.uriFile(relayRole)
 	if err != nil {
 		return nil, err
@@ -101,12 +101,12 @@ func (s *stage) startNull(ctx context.Context, listener relay.Events, retention 
 	if err != nil {
 		return nil, err
 	}
-	store, err := rows.New(db, rows.Config{Table: outboxTable, Mapping: outbox.Relayfleet(), Lease: lease, Retention: retention})
+	store, err := rows.New(db, rows.Config{Table: outboxTable, Mapping: outbox.Relayfleet(), Lease: lease, Order: want.Order, Retention: want.Retention})
 	if err != nil {
 		return nil, err
 	}
 	var purge relay.Purge
-	if retention != nil {
+	if want.Retention != nil {
 		purge = store.Purge
 	}
 	r := relay.New(relay.Config{
@@ -114,6 +114,7 @@ func (s *stage) startNull(ctx context.Context, listener relay.Events, retention 
 		CheckDatabase: db.Refresh,
 		CheckBroker:   func(context.Context) error { return nil },
 		BatchSize:     batchSize,
+		Ordered:       want.Order.ByKey,
 		Purge:         purge,
 		Events:        listener,
 	})
@@ -141,7 +142,7 @@ func (b *bench) withoutBroker(ctx context.Context) (r result, err error) {
 		return r, err
 	}
 	var t timings
-	stop, err := s.startNull(ctx, t.events(batchSize), nil)
+	stop, err := s.startNull(ctx, t.events(batchSize), rows.Config{})
 	if err != nil {
 		return r, err
 	}

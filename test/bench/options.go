@@ -33,6 +33,7 @@ const (
 	history    = "history"
 	heldXmin   = "xmin"
 	retention  = "retention"
+	byKey      = "order"
 )
 
 func readOptions() (options, error) {
@@ -42,11 +43,11 @@ func readOptions() (options, error) {
 	}
 	rate, seconds := 1000, 60
 	switch o.benchmark {
-	case throughput, history, retention:
+	case throughput, history, retention, byKey:
 	case heldXmin:
 		rate, seconds = 3000, 120
 	default:
-		return o, fmt.Errorf("BENCH=%s: there is only %s, %s and %s", o.benchmark, history, heldXmin, retention)
+		return o, fmt.Errorf("BENCH=%s: there is only %s, %s, %s and %s", o.benchmark, history, heldXmin, retention, byKey)
 	}
 	var err error
 	o.yours, err = readYours()

@@ -32,6 +32,8 @@ func (s *stage) createOutbox(ctx context.Context) error {
 type ours struct {
 	binary string
 	relay  *relays.Relay
+	// ordering is that of the settings; the zero value is none.
+	ordering settings.Ordering
 }
 
 func newOurs(ctx context.Context, dir string) (*ours, error) {
@@ -56,6 +58,7 @@ func (o *ours) start(_ context.Context, s *stage) (err error) {
 		Topic:                s.topic,
 		BatchSize:            batchSize,
 		LeaseDurationSeconds: int(lease.Seconds()),
+		Ordering:             o.ordering,
 		Database:             settings.Database{URIFile: uri, TLS: settings.TLS{CAFile: s.server.CAFile()}},
 		Kafka:                settings.Kafka{BootstrapServers: s.cluster.Addresses()},
 	})
@@ -69,7 +72,7 @@ func (o *ours) launch(dir string, with settings.Settings) (err error) {
 // settled waits until nothing is unsent. The rate is that between the first
 // settle and the last, on the database's clock.
 func (*ours) settled(ctx context.Context, s *stage) (perSecond float64, err error) {
-	if err := s.awaitDrained(ctx); err != nil {
+	if err := s.awaitNone(ctx, "status IN ('READY', 'INPROGRESS')"); err != nil {
 		return 0, err
 	}
 	return s.settleRate(ctx)
@@ -97,13 +100,13 @@ func (o *ours) stop(ctx context.Context) error {
 	return fmt.Errorf("the relay ended with %d: %s", code, output[max(0, len(output)-2000):])
 }
 
-// awaitDrained waits until nothing is unsent. It asks seldom, because asking is
+// awaitNone waits until there is no such row. It asks seldom, because asking is
 // not part of what is measured.
-func (s *stage) awaitDrained(ctx context.Context) error {
+func (s *stage) awaitNone(ctx context.Context, where string) error {
 	deadline := time.Now().Add(10 * patience)
 	for {
 		var unsent bool
-		err := s.pool.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM outbox WHERE status IN ('READY', 'INPROGRESS'))").Scan(&unsent)
+		err := s.pool.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM outbox WHERE "+where+")").Scan(&unsent)
 		if err != nil {
 			return fmt.Errorf("look whether all is sent: %w", err)
 		}

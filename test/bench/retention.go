@@ -77,7 +77,7 @@ func (s *stage) createAged(ctx context.Context) error {
 
 func (b *bench) aroundDelete(ctx context.Context, s *stage) error {
 	var t timings
-	stop, err := s.startNull(ctx, t.events(1), nil)
+	stop, err := s.startNull(ctx, t.events(1), rows.Config{})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (b *bench) aroundDelete(ctx context.Context, s *stage) error {
 	var deleted, batches atomic.Int64
 	events := t.events(1)
 	events.Purged = func(n int, _ time.Duration) { deleted.Add(int64(n)); batches.Add(1) }
-	if stop, err = s.startNull(ctx, events, &rows.Retention{Window: keepFor}); err != nil {
+	if stop, err = s.startNull(ctx, events, rows.Config{Retention: &rows.Retention{Window: keepFor}}); err != nil {
 		return err
 	}
 	defer stop()

@@ -15,6 +15,8 @@ type table struct {
 	Results []result `json:"results,omitempty"`
 	// Claims are what the benchmarks of the claim find.
 	Claims []claimed `json:"claims,omitempty"`
+	// Orders are what the benchmark of the order finds.
+	Orders []ordered `json:"orders,omitempty"`
 	// Notes are sentences that belong under the table.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -28,6 +30,9 @@ func (t table) print(out io.Writer) error {
 	}
 	if len(t.Claims) > 0 {
 		t.printClaims(w)
+	}
+	if len(t.Orders) > 0 {
+		t.printOrders(w)
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print the table: %w", err)

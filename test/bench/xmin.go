@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/relayfleet/relayfleet/hack/service"
+	"github.com/relayfleet/relayfleet/relay/outbox/rows"
 )
 
 // heldXmin measures claims at a steady rate while a transaction keeps the server
@@ -23,7 +24,7 @@ func (b *bench) heldXmin(ctx context.Context) (err error) {
 		return err
 	}
 	var t timings
-	stop, err := s.startNull(ctx, t.events(1), nil)
+	stop, err := s.startNull(ctx, t.events(1), rows.Config{})
 	if err != nil {
 		return err
 	}
