@@ -35,7 +35,7 @@ const (
 	rejected fate = "rejected"
 )
 
-// fates are how many produce requests of a hundred end in which way; all others pass.
+// fates are how many produce requests of fifty end in which way; all others pass.
 type fates map[fate]int
 
 // produceFaults decides, and counts, for all links of a test.
@@ -46,20 +46,20 @@ type produceFaults struct {
 	counts map[fate]int
 }
 
-// set makes the next hundred requests, and all after them, have these fates.
+// set makes the next fifty requests, and all after them, have these fates.
 func (p *produceFaults) set(f fates) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fates, p.deck = f, nil
 }
 
-// next draws from a shuffled hundred: what is wanted comes, and nobody knows when.
+// next draws from a shuffled fifty: what is wanted comes, and nobody knows when.
 func (p *produceFaults) next() fate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.deck) == 0 {
-		p.deck = slices.Repeat([]fate{passes}, 100)
-		at := rand.Perm(100)
+		p.deck = slices.Repeat([]fate{passes}, 50)
+		at := rand.Perm(50)
 		for f, times := range p.fates {
 			for range times {
 				p.deck[at[0]], at = f, at[1:]
