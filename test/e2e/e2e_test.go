@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,22 +37,25 @@ func run(m *testing.M) int {
 	if wasUp {
 		return code
 	}
+	namespace := inode(namespaceFile) // Its name goes with the cluster.
 	if err := stage.Down(ctx, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "end the cluster:", err)
 		return 1
 	}
-	if left := leftovers(); len(left) > 0 {
+	if left := leftovers(namespace); len(left) > 0 {
 		fmt.Fprintln(os.Stderr, "the cluster was ended, and left:", strings.Join(left, ", "))
 		return 1
 	}
 	return code
 }
 
+const namespaceFile = "/run/netns/relayfleet"
+
 // leftovers is what an ended cluster must not leave: its network namespace, a
 // mount of its pods, a running program of its own.
-func leftovers() []string {
+func leftovers(namespace uint64) []string {
 	var left []string
-	if _, err := os.Stat("/run/netns/relayfleet"); err == nil {
+	if _, err := os.Stat(namespaceFile); err == nil {
 		left = append(left, "its network namespace")
 	}
 	mounts, err := os.ReadFile("/proc/mounts")
@@ -63,18 +67,40 @@ func leftovers() []string {
 			left = append(left, "a mount: "+strings.TrimSpace(line))
 		}
 	}
+	programs, err := runningPrograms(namespace)
+	if err != nil {
+		left = append(left, err.Error())
+	}
+	return append(left, programs...)
+}
+
+// runningPrograms are those of the cache's that run in the cluster's network
+// namespace, where all of a cluster are started. Tests of other packages run some of
+// the same programs outside it, and a test that was interrupted may have left one.
+func runningPrograms(namespace uint64) ([]string, error) {
 	cache, err := service.CacheDir()
 	if err != nil {
-		return append(left, err.Error())
+		return nil, err
 	}
-	programs, _ := filepath.Glob("/proc/[0-9]*/exe") // The pattern is right.
-	for _, link := range programs {
+	var running []string
+	processes, _ := filepath.Glob("/proc/[0-9]*") // The pattern is right.
+	for _, process := range processes {
 		// A process that is gone, or dead and not reaped, has no program.
-		if program, err := os.Readlink(link); err == nil && strings.HasPrefix(program, filepath.Join(cache, "bin")) {
-			left = append(left, "a process of "+filepath.Base(program))
+		program, err := os.Readlink(filepath.Join(process, "exe"))
+		if err == nil && strings.HasPrefix(program, filepath.Join(cache, "bin")) && inode(filepath.Join(process, "ns/net")) == namespace {
+			running = append(running, "a process of "+filepath.Base(program))
 		}
 	}
-	return left
+	return running, nil
+}
+
+// inode tells namespaces apart; 0: there is none.
+func inode(path string) uint64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Sys().(*syscall.Stat_t).Ino
 }
 
 func TestTheDemoInSmall(t *testing.T) {
