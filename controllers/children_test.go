@@ -1,6 +1,8 @@
 package controllers
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -173,27 +176,70 @@ func TestThreeSettingsAreKept(t *testing.T) {
 	require.Contains(t, names, used)
 }
 
-// The schema cannot forbid a NUL in a name; PostgreSQL does.
-func TestSettingsThatARelayWouldRefuseAreNotRolledOut(t *testing.T) {
-	t.Parallel()
+// Admission refuses what a relay would refuse, but an object that was stored before a
+// rule came is still there. Not parallel: no other test runs while the rule is away.
+func TestSettingsThatARelayWouldRefuseAreNotRolledOut(t *testing.T) { //nolint:paralleltest // See above.
 	w := newWorld(t)
 	w.create(w.outbox())
-	w.startOperator()
+	stop := w.startOperator()
 	w.deployed(1)
 	before := w.deployment()
+	stop()
 
-	o := w.get()
-	o.Spec.Mapping.Columns.Key = new("a\x00b")
-	require.NoError(t, admin.Update(t.Context(), o))
+	restore := withoutRulesOfColumn(t, "key")
+	require.Eventually(t, func() bool {
+		o := w.get()
+		o.Spec.Mapping.Columns.Key = new("a\x00b")
+		return admin.Update(t.Context(), o) == nil
+	}, patience, pause, "the server works with the changed schema")
+	restore()
+	require.Eventually(t, func() bool {
+		o := w.outbox(func(o *v1alpha1.OutboxRelay) { o.Name, o.Spec.Mapping.Columns.Key = "newer", new("a\x00b") })
+		return admin.Create(t.Context(), o, client.DryRunAll) != nil
+	}, patience, pause, "and with the old one again")
+
+	w.startOperator()
 	stalled := w.waitFor(v1alpha1.ConditionStalled, metav1.ConditionTrue, "SettingsInvalid")
 	require.Contains(t, stalled.Message, "mapping.columns.key: must not contain a NUL byte")
 	w.waitFor(v1alpha1.ConditionReady, metav1.ConditionFalse, "SettingsInvalid")
 	require.Equal(t, before.Generation, w.deployment().Generation)
 
-	o = w.get()
+	o := w.get()
 	o.Spec.Mapping.Columns.Key = nil
 	require.NoError(t, admin.Update(t.Context(), o))
 	w.wait("no Stalled any more", func(o *v1alpha1.OutboxRelay) bool {
 		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionStalled) == nil
 	})
+}
+
+// withoutRulesOfColumn takes the rules of a mapped column out of the CRD, as an older
+// one lacks them, until restore is called.
+func withoutRulesOfColumn(t *testing.T, column string) (restore func()) {
+	t.Helper()
+	change := func(rules any) (before any) {
+		crd := &unstructured.Unstructured{}
+		crd.SetAPIVersion("apiextensions.k8s.io/v1")
+		crd.SetKind("CustomResourceDefinition")
+		require.NoError(t, admin.Get(context.Background(), client.ObjectKey{Name: "outboxrelays.outbox.relayfleet.io"}, crd))
+		versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		require.NoError(t, err)
+		schema, found, err := unstructured.NestedFieldNoCopy(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties",
+			"spec", "properties", "mapping", "properties", "columns", "properties", column)
+		require.NoError(t, err)
+		require.True(t, found)
+		const key = "x-kubernetes-validations"
+		before = schema.(map[string]any)[key]
+		delete(schema.(map[string]any), key)
+		if rules != nil {
+			schema.(map[string]any)[key] = rules
+		}
+		require.NoError(t, unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions"))
+		require.NoError(t, admin.Update(context.Background(), crd))
+		return before
+	}
+	rules := change(nil)
+	require.NotNil(t, rules)
+	restore = sync.OnceFunc(func() { change(rules) })
+	t.Cleanup(restore)
+	return restore
 }
