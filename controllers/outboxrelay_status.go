@@ -73,6 +73,7 @@ func (s *scope) status(before v1alpha1.OutboxRelayStatus) v1alpha1.OutboxRelaySt
 		s.setBrokerReachable,
 		s.setBacklogKnown,
 		s.setKeyOrderKept,
+		s.setNotificationsHeard,
 		s.setStalled,
 		s.setReconciling,
 		s.setReady,
@@ -318,7 +319,7 @@ func (r *OutboxRelayReconciler) tell(relay *v1alpha1.OutboxRelay, before, after 
 	told := map[string]bool{}
 	for _, condition := range []string{
 		v1alpha1.ConditionDatabaseReachable, v1alpha1.ConditionSchemaValid, v1alpha1.ConditionBrokerReachable,
-		v1alpha1.ConditionBacklogKnown, v1alpha1.ConditionKeyOrderKept,
+		v1alpha1.ConditionBacklogKnown, v1alpha1.ConditionKeyOrderKept, v1alpha1.ConditionNotificationsHeard,
 	} {
 		now := meta.FindStatusCondition(after.Conditions, condition)
 		if now == nil {

@@ -286,6 +286,37 @@ func TestAnAddedPartitionIsLookedAtAgainAfterTheHour(t *testing.T) {
 	}
 }
 
+// Notifications that do not come are a condition, and change nothing else.
+func TestNotificationsThatAreNotHeard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.outbox(func(o *v1alpha1.OutboxRelay) {
+		o.Spec.WakeUp = v1alpha1.WakeUp{Mode: v1alpha1.WakeUpNotify, Channel: "inserts"}
+	})
+	w.create(o)
+	hears := func(code report.Code) func(*report.Report) { return func(r *report.Report) { r.Notifications = code } }
+	first, second := w.pod(o, well), w.pod(o, hears("nonsense"))
+	w.startOperator()
+	w.deployed(1)
+	w.waitFor(v1alpha1.ConditionNotificationsHeard, metav1.ConditionUnknown, reasonNotReported)
+	w.says(o, first, hears(report.OK))
+	w.waitFor(v1alpha1.ConditionNotificationsHeard, metav1.ConditionTrue, reasonHeard)
+	w.says(o, first, hears(report.NotAnnounced))
+	c := w.waitFor(v1alpha1.ConditionNotificationsHeard, metav1.ConditionFalse, reasonNotAnnounced)
+	require.Contains(t, c.Message, `create the trigger that notifies it, or correct spec.wakeUp.channel`)
+	w.says(o, second, hears(report.NotHeard))
+	c = w.waitFor(v1alpha1.ConditionNotificationsHeard, metav1.ConditionFalse, reasonNotHeard)
+	require.Contains(t, c.Message, `relays do not hear notifications of channel "inserts"`)
+	require.Equal(t, 1, w.events(reasonNotHeard))
+	w.waitFor(v1alpha1.ConditionReady, metav1.ConditionTrue, reasonRelaysRunning)
+	o = w.get()
+	o.Spec.WakeUp = v1alpha1.WakeUp{}
+	require.NoError(t, admin.Update(t.Context(), o))
+	w.wait("no condition without listening", func(o *v1alpha1.OutboxRelay) bool {
+		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionNotificationsHeard) == nil
+	})
+}
+
 func TestTopicsThatRowsNameAreNotWatched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

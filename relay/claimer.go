@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/relayfleet/relayfleet/relay/event"
@@ -26,6 +27,12 @@ type claimer struct {
 	// giveBack ends what no slot has begun.
 	giveBack func(*tenure)
 	idle     time.Duration
+	// unhinted: the last wait was a long one, and no hint came in it. silent counts
+	// the claims in a row that found new rows after one, and unannounced says that
+	// they are too many to rely on hints.
+	unhinted    bool
+	silent      int
+	unannounced bool
 	// suspectsAt is when suspects may be claimed again.
 	suspectsAt time.Time
 }
@@ -38,6 +45,7 @@ func (c *claimer) run(ctx context.Context) {
 		if !ok {
 			continue
 		}
+		c.heed(b)
 		taken := len(b.Events)
 		c.handOver(ctx, b, false)
 		if b.SuspectsWait {
@@ -78,6 +86,7 @@ func (c *claimer) batchBytes() int64 {
 // rest waits until there may be rows again. A hint ends it, but never so early
 // that each of many commits would be a claim of its own.
 func (c *claimer) rest(ctx context.Context, active bool) error {
+	c.unhinted = false
 	c.idle = min(max(2*c.idle, minIdleWait), c.maxIdle())
 	if active {
 		c.idle = minIdleWait
@@ -89,18 +98,48 @@ func (c *claimer) rest(ctx context.Context, active bool) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		c.unhinted = c.idle >= maxIdleWait
 	case <-c.config.Hints: // Without hints this is never ready.
 		c.idle = 0
+		c.hinted()
 	case <-ctx.Done():
 	}
 	return ctx.Err()
 }
 
 func (c *claimer) maxIdle() time.Duration {
-	if c.config.Hinted != nil && c.config.Hinted() {
+	if c.hears() && !c.unannounced {
 		return hintedIdleWait
 	}
 	return maxIdleWait
+}
+
+func (c *claimer) hears() bool { return c.config.Hinted != nil && c.config.Hinted() }
+
+// silentFinds is how often in a row new rows may come without a hint: a claim can
+// be a moment faster than the hint, and rows can be inserted for later.
+const silentFinds = 3
+
+// heed notices that rows come and nothing tells of them, as without the trigger: the
+// listener cannot find that out, it hears what it sends itself.
+func (c *claimer) heed(b event.Batch) {
+	isNew := func(e event.Event) bool { return e.Attempts <= 1 }
+	if !c.unhinted || !c.hears() || len(c.config.Hints) > 0 || b.Reclaimed > 0 || !slices.ContainsFunc(b.Events, isNew) {
+		return
+	}
+	if c.silent++; c.silent == silentFinds {
+		c.unannounced = true
+		c.events.Announced(false)
+	}
+}
+
+func (c *claimer) hinted() {
+	c.silent = 0
+	c.events.Hinted()
+	if c.unannounced {
+		c.unannounced = false
+		c.events.Announced(true)
+	}
 }
 
 func (c *claimer) waitForGates(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -99,6 +100,51 @@ func TestAHintEndsTheWait(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		_, _, _, after := b.store.snapshot()
 		require.Greater(t, after-before, 50, "and one that hears nothing as often as ever")
+		stop()
+	})
+}
+
+// Rows come, and no hint tells of them, as without a trigger: after a few the table
+// is asked as often as without hints, until there is one.
+func TestRowsThatNoHintTellsOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(0)
+		hints := make(chan struct{}, 1)
+		var announced []bool
+		var hinted int
+		c := b.config()
+		c.Hints, c.Hinted = hints, func() bool { return true }
+		c.Events.Announced = func(yes bool) { announced = append(announced, yes) }
+		c.Events.Hinted = func() { hinted++ }
+		b.relay = New(c)
+		stop := b.start(t)
+		insert := func(id string) {
+			b.store.mu.Lock()
+			b.store.ready = []string{id}
+			b.store.mu.Unlock()
+		}
+		claims := func() int {
+			_, _, _, before := b.store.snapshot()
+			time.Sleep(10 * time.Second)
+			_, _, _, after := b.store.snapshot()
+			return after - before
+		}
+		for i := range silentFinds {
+			require.Empty(t, announced)
+			require.Less(t, claims(), 25)
+			insert(fmt.Sprint("silent ", i))
+			time.Sleep(2 * time.Second)
+		}
+		require.Equal(t, []bool{false}, announced)
+		require.Greater(t, claims(), 50)
+
+		insert("announced")
+		hints <- struct{}{}
+		require.Less(t, claims(), 30)
+		require.Equal(t, []bool{false, true}, announced)
+		require.Equal(t, 1, hinted)
+		sent, _, _, _ := b.store.snapshot()
+		require.Len(t, sent, silentFinds+1)
 		stop()
 	})
 }

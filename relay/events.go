@@ -43,6 +43,13 @@ type Events struct {
 	// Partitioned: the fleet's topic has another number of partitions than was known;
 	// before is 0 the first time.
 	Partitioned func(now, before int)
+	// Heard: notifications are heard from now on, or not any more because of err.
+	Heard func(err error)
+	// Announced: new rows were found that no notification has told of, time and
+	// again, or, for yes, one has told of some since.
+	Announced func(yes bool)
+	// Hinted: a notification has ended a wait for rows.
+	Hinted func()
 	// Purged: published rows were deleted after their window.
 	Purged func(deleted int, took time.Duration)
 	// Warned: something failed that stops nothing.
@@ -119,6 +126,21 @@ func Tee(all ...Events) Events {
 		Partitioned: func(now, before int) {
 			for _, e := range all {
 				call(e.Partitioned != nil, func() { e.Partitioned(now, before) })
+			}
+		},
+		Heard: func(err error) {
+			for _, e := range all {
+				call(e.Heard != nil, func() { e.Heard(err) })
+			}
+		},
+		Announced: func(yes bool) {
+			for _, e := range all {
+				call(e.Announced != nil, func() { e.Announced(yes) })
+			}
+		},
+		Hinted: func() {
+			for _, e := range all {
+				call(e.Hinted != nil, e.Hinted)
 			}
 		},
 		Purged: func(deleted int, took time.Duration) {

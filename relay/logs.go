@@ -43,6 +43,20 @@ func Logs(log *slog.Logger) Events {
 				log.Warn("The topic has another number of partitions; later events of a key may go to another one", "partitions", now, "before", before)
 			}
 		},
+		Heard: func(err error) {
+			if err != nil {
+				log.Warn("Notifications are not heard; the table is polled instead", "error", err)
+				return
+			}
+			log.Info("Notifications are heard")
+		},
+		Announced: func(yes bool) {
+			if !yes {
+				log.Warn("New rows come without a notification; the table is polled instead. Is there a trigger that notifies the channel?")
+				return
+			}
+			log.Info("New rows come with a notification")
+		},
 		Purged: func(deleted int, took time.Duration) {
 			log.Debug("Published rows were deleted after their window", "rows", deleted, "took", took.String())
 		},

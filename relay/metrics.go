@@ -19,7 +19,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 
 	published, abandoned, reclaimed, unrecorded prometheus.Counter
-	emptyClaims, suspected, purged              prometheus.Counter
+	emptyClaims, suspected, purged, hinted      prometheus.Counter
 	unpublished, recorded, refused              *prometheus.CounterVec
 	claim, send, settle                         prometheus.Histogram
 	events, bytes                               prometheus.Gauge
@@ -55,6 +55,7 @@ func NewMetrics() *Metrics {
 	m.reclaimed = m.counter("reclaimed_events_total", "Claimed events whose former claim had run out.")
 	m.suspected = m.counter("suspected_batches_total", "Batches without an answer from a broker that is well.")
 	m.purged = m.counter("purged_rows_total", "Published rows that retention has deleted.")
+	m.hinted = m.counter("hinted_waits_total", "Waits for rows that a notification has ended.")
 	m.emptyClaims = m.counter("empty_claims_total", "Claims that found nothing due.")
 
 	m.claim = m.histogram("claim_seconds", "How long claims took that found events.")
@@ -96,6 +97,7 @@ func (m *Metrics) Events() Events {
 		Published: m.onPublished,
 		Renewed:   m.onRecorded,
 		Suspected: func(event.Batch, error) { m.suspected.Inc() },
+		Hinted:    m.hinted.Inc,
 		Settled: func(_ event.Batch, done event.Settled, took time.Duration) {
 			m.settle.Observe(took.Seconds())
 			m.onRecorded(done)

@@ -84,6 +84,7 @@ func TestMetricsCountWhatHappens(t *testing.T) {
 	told.Abandoned(event.Batch{}, 4, nil)
 	told.Holding(5, 600)
 	told.Purged(7, 0)
+	told.Hinted()
 	told.Sampled(event.Backlog{OldestEligible: 8 * time.Second, OldestUnsent: 80 * time.Second, Eligible: 9, InFlight: 10, ExpiredLeases: 11, Failed: 12})
 
 	text := served(m)
@@ -92,7 +93,7 @@ func TestMetricsCountWhatHappens(t *testing.T) {
 		`relayfleet_recorded_events_total{as="sent"} 2`, `relayfleet_recorded_events_total{as="renewed"} 3`,
 		`relayfleet_refused_records_total{kind="stale"} 1`, `relayfleet_refused_records_total{kind="overtaken"} 1`,
 		`relayfleet_unrecorded_events_total 4`, `relayfleet_abandoned_events_total 1`, `relayfleet_reclaimed_events_total 2`,
-		`relayfleet_suspected_batches_total 1`, `relayfleet_purged_rows_total 7`, `relayfleet_empty_claims_total 1`,
+		`relayfleet_suspected_batches_total 1`, `relayfleet_purged_rows_total 7`, `relayfleet_empty_claims_total 1`, `relayfleet_hinted_waits_total 1`,
 		`relayfleet_claim_seconds_count 1`, `relayfleet_send_seconds_sum 1`, `relayfleet_settle_seconds_count 1`,
 		`relayfleet_events_in_flight 5`, `relayfleet_payload_bytes_in_flight 600`,
 		`relayfleet_table_oldest_eligible_age_seconds 8`, `relayfleet_table_oldest_unsent_age_seconds 80`,

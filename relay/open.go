@@ -116,9 +116,10 @@ func newProducers(c publish.Config, partitioned func(now, before int)) (producer
 const listenEvery = 30 * time.Second
 
 func (o *Opened) heard(working bool, err error) {
-	if !working {
-		o.events.Warned("listen for notifications; the table is polled instead", err)
+	if working {
+		err = nil
 	}
+	o.events.Heard(err)
 }
 
 // Run works until ctx ends; see Relay.Run. Meanwhile it watches the credentials.
@@ -130,10 +131,17 @@ func (o *Opened) Run(ctx context.Context) {
 		beside.Go(func() { o.watchTopic(ctx) })
 	}
 	if o.listener != nil {
-		beside.Go(func() { o.listener.Run(ctx) })
+		beside.Go(func() { o.listen(ctx) })
 	}
 	o.Relay.Run(ctx)
 	beside.Wait()
+}
+
+// listen begins when there are credentials that work.
+func (o *Opened) listen(ctx context.Context) {
+	if o.database.wait(ctx, true) == nil {
+		o.listener.Run(ctx)
+	}
 }
 
 // refresh takes up rotated credentials. New ones that do not work are reported

@@ -24,8 +24,13 @@ type Tracker struct {
 		findings []report.Code
 		// partitions of the fleet's topic; 0: unknown.
 		partitions int
-		stopping   bool
-		minute     lastMinute
+		// heard is why notifications are not heard, unless listens is false: then
+		// nobody has said yet.
+		listens     bool
+		heard       error
+		unannounced bool
+		stopping    bool
+		minute      lastMinute
 	}
 }
 
@@ -77,6 +82,9 @@ func (t *Tracker) Events() Events {
 		Examined: t.examined,
 
 		Partitioned: func(now, _ int) { t.partitioned(now) },
+		Heard:       t.heard,
+		Announced:   t.announced,
+		Hinted:      func() { t.count(counts{rates: report.Rates{Hinted: 1}}) },
 	}
 }
 
@@ -96,6 +104,31 @@ func (t *Tracker) partitioned(now int) {
 	t.mu.partitions = now
 }
 
+func (t *Tracker) heard(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.listens, t.mu.heard = true, err
+}
+
+func (t *Tracker) announced(yes bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.unannounced = !yes
+}
+
+func (t *Tracker) notifications() report.Code {
+	switch {
+	case !t.mu.listens:
+		return ""
+	case t.mu.heard != nil:
+		return report.NotHeard
+	case t.mu.unannounced:
+		return report.NotAnnounced
+	default:
+		return report.OK
+	}
+}
+
 // Stopping makes the reports say that the relay ends.
 func (t *Tracker) Stopping() {
 	t.mu.Lock()
@@ -113,6 +146,7 @@ func (t *Tracker) Report() report.Report {
 	r.Backlog = t.backlog()
 	r.Findings = t.mu.findings
 	r.Partitions = int64(t.mu.partitions)
+	r.Notifications = t.notifications()
 	minute := t.mu.minute.sum(time.Now())
 	r.Rates = minute.rates
 	r.Latencies = report.Latencies{

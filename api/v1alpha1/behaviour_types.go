@@ -94,6 +94,14 @@ type Retention struct {
 	Statuses []string `json:"statuses,omitempty"`
 }
 
+// The values of WakeUp.Mode.
+const (
+	// WakeUpPoll asks the table.
+	WakeUpPoll = "Poll"
+	// WakeUpNotify listens as well, and asks less often.
+	WakeUpNotify = "Notify"
+)
+
 // WakeUp says how relays learn of new rows.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.mode) && self.mode == 'Notify') == has(self.channel)",message="mode Notify and channel belong together: write both, or neither"

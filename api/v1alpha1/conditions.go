@@ -2,8 +2,8 @@ package v1alpha1
 
 // The conditions of an OutboxRelay. Ready, DatabaseReachable, SchemaValid,
 // BrokerReachable and BacklogKnown are good when True and always present after
-// the first reconcile. So is KeyOrderKept, where the spec asks for an order.
-// Reconciling and Stalled are bad when True, present only
+// the first reconcile. So are KeyOrderKept and NotificationsHeard where the spec
+// asks for what they are about. Reconciling and Stalled are bad when True, present only
 // then, and never both.
 const (
 	// ConditionReady: configured, credentials usable, a relay runs. A backlog,
@@ -32,4 +32,8 @@ const (
 	// that lags reads newer events before older ones. Unknown: no relay has said
 	// how many partitions there are. Present only in ordering mode Key.
 	ConditionKeyOrderKept = "KeyOrderKept"
+	// ConditionNotificationsHeard: the relays hear notifications of wakeUp.channel,
+	// and new rows come with one. False: the table is polled as in mode Poll.
+	// Unknown: no relay has said yet. Present only in wakeUp mode Notify.
+	ConditionNotificationsHeard = "NotificationsHeard"
 )

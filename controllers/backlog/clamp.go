@@ -26,6 +26,9 @@ func clamp(r report.Report) report.Report {
 	r.Limits = clampLimits(r.Limits)
 	r.Findings = clampFindings(r.Findings)
 	r.Partitions = min(max(0, r.Partitions), maxPartitions)
+	if !slices.Contains([]report.Code{report.OK, report.NotHeard, report.NotAnnounced}, r.Notifications) {
+		r.Notifications = ""
+	}
 	r.Latencies = report.Latencies{}
 	if r.Backlog != nil {
 		r.Backlog = clampBacklog(*r.Backlog)
@@ -95,7 +98,7 @@ func clampFindings(codes []report.Code) []report.Code {
 
 func clampRates(r report.Rates) report.Rates {
 	for _, n := range []*int64{
-		&r.Published, &r.Retried, &r.Failed, &r.Released, &r.Reclaimed, &r.Stale, &r.Batches, &r.FullBatches,
+		&r.Published, &r.Retried, &r.Failed, &r.Released, &r.Reclaimed, &r.Stale, &r.Batches, &r.FullBatches, &r.Hinted,
 		&r.Overtaken, &r.AlreadyMine, &r.Abandoned, &r.Suspected,
 	} {
 		*n = clampCount(*n)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/relayfleet/relayfleet/hack/database/pgbouncer"
 	"github.com/relayfleet/relayfleet/relay/outbox"
 	"github.com/relayfleet/relayfleet/relay/outbox/outboxtest/database"
 )
@@ -91,4 +92,19 @@ func TestAListenerThatHearsNothingSaysSo(t *testing.T) {
 	}
 	require.False(t, l.Working())
 	p.SetMute(false)
+}
+
+// PgBouncer in transaction mode accepts LISTEN and gives the session to somebody
+// else: what is sent does not come back.
+func TestAListenerBehindPgBouncerInTransactionModeSaysSo(t *testing.T) {
+	d := database.New(t)
+	pooler := pgbouncer.StartForTest(t, database.Server, pgbouncer.Options{Roles: []string{d.Role}, PoolSize: 3})
+	d.WriteURI(t, pooler.URI(d.Name, d.Role))
+	config := d.Config()
+	config.Pooling = outbox.TransactionPooling
+	db := database.Open(t, config)
+	require.NoError(t, db.Refresh(t.Context()))
+	l, told := listening(t, db, "outbox")
+	requireTold(t, told, false)
+	require.False(t, l.Working())
 }

@@ -101,6 +101,14 @@ const (
 	AsynchronousCommit Code = "AsynchronousCommit"
 )
 
+// The codes of Notifications beside OK.
+const (
+	// NotHeard: the relay listens in vain, or cannot listen.
+	NotHeard Code = "NotHeard"
+	// NotAnnounced: notifications could be heard, and new rows come without one.
+	NotAnnounced Code = "NotAnnounced"
+)
+
 // FindingCodes lists every code that Findings may have, the gravest first; a
 // reader passes over others.
 func FindingCodes() []Code {

@@ -52,6 +52,9 @@ type Report struct {
 	// Findings are what the newest look at the table as a whole has found, at most
 	// MaxFindings; nil until there was one.
 	Findings []Code `json:"findings,omitempty"`
+	// Notifications is OK, NotHeard or NotAnnounced; empty: not asked for, or not
+	// known yet.
+	Notifications Code `json:"notifications,omitempty"`
 	// Rates are this relay's own; readers add those of several relays up.
 	Rates Rates `json:"rates"`
 	// Latencies are this relay's own, of the last minute.
@@ -142,6 +145,8 @@ type Rates struct {
 	Suspected   int64 `json:"suspected"`
 	Batches     int64 `json:"batches"`
 	FullBatches int64 `json:"fullBatches"`
+	// Hinted counts the waits for rows that a notification has ended.
+	Hinted int64 `json:"hinted"`
 }
 
 // Add adds the counts of o.
@@ -151,7 +156,7 @@ func (r Rates) Add(o Rates) Rates {
 		Released: r.Released + o.Released, Reclaimed: r.Reclaimed + o.Reclaimed, Stale: r.Stale + o.Stale,
 		Overtaken: r.Overtaken + o.Overtaken, AlreadyMine: r.AlreadyMine + o.AlreadyMine, Abandoned: r.Abandoned + o.Abandoned,
 		Suspected: r.Suspected + o.Suspected,
-		Batches:   r.Batches + o.Batches, FullBatches: r.FullBatches + o.FullBatches,
+		Batches:   r.Batches + o.Batches, FullBatches: r.FullBatches + o.FullBatches, Hinted: r.Hinted + o.Hinted,
 	}
 }
 

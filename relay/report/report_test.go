@@ -22,14 +22,14 @@ func TestTheLargestReportFits(t *testing.T) {
 	data, err := Encode(Report{
 		Version: Version, Namespace: long, Resource: long, Pod: long, Settings: long, Build: long, State: Stopping,
 		Database: worst, Schema: worst, Broker: worst, Limits: []string{"attempts", "failed", "age", "token"},
-		Findings: FindingCodes()[:MaxFindings], Partitions: big,
+		Findings: FindingCodes()[:MaxFindings], Partitions: big, Notifications: NotAnnounced,
 		Backlog: &Backlog{
 			AgeSeconds: 1 / 3.0, OldestEligibleAgeSeconds: 1e7 / 3.0, OldestUnsentAgeSeconds: 1e7 / 3.0, SampledAt: time.Now(),
 			Eligible: big, InFlight: big, ExpiredLeases: big, Failed: big, Cap: big, ArrivalsPerMinute: new(1e7 / 3.0),
 		},
 		Rates: Rates{
 			Published: big, Retried: big, Failed: big, Released: big, Reclaimed: big, Stale: big, Overtaken: big,
-			AlreadyMine: big, Abandoned: big, Suspected: big, Batches: big, FullBatches: big,
+			AlreadyMine: big, Abandoned: big, Suspected: big, Batches: big, FullBatches: big, Hinted: big,
 		},
 		Latencies: Latencies{ClaimMillis: slow, SendMillis: slow, SettleMillis: slow},
 	})
