@@ -34,7 +34,8 @@ func TestTheSizeFollowsTheAge(t *testing.T) {
 	w.startOperator()
 	w.deployed(1)
 	got := w.desired(2)
-	require.Equal(t, "oldest eligible row 90 s, over the target of 30 s for 0 s: from 1 to 2 relays", got.Status.Scaling.Message)
+	// On a busy machine it is a poll later.
+	require.Regexp(t, `^oldest eligible row 90 s, over the target of 30 s for \d+ s: from 1 to 2 relays$`, got.Status.Scaling.Message)
 	require.NotNil(t, got.Status.Scaling.LastScaleTime)
 	require.Eventually(t, func() bool { return *w.deployment().Spec.Replicas == 2 }, patience, pause)
 
