@@ -4,11 +4,13 @@
 -- the one before has done.
 --
 -- blocked: per key the first unresolved row that cannot be taken now, because it is in flight, is due later, has no due time
--- or no lease, so that it waits for somebody, is suspected of killing its relays, or has FAILED and halts its key. due: the oldest due rows in front of their key's block; the object is
--- a hash that is looked up per row. closure: completes that set, because a due time may be later than that of a younger row of
--- the same key: everything unresolved of those keys up to there is due too, and comes along. What is cut by the limit is cut
--- by order, so that prefixes are left. missed: what somebody else has locked ends its key's prefix as well. free: rows
--- without a key, which have no order. Where ids are unique only within a partition, its key goes with them all the way.
+-- or no lease, so that it waits for somebody, is suspected of killing its relays, or has FAILED and halts its key. due: the
+-- oldest due rows in front of their key's block; the object is a hash that is looked up per row. closure: completes that set,
+-- because a due time may be later than that of a younger row of the same key: everything unresolved of those keys up to there
+-- is due too, and comes along. OFFSET keeps it a look-up of each key: a join could be planned as a walk through all rows,
+-- published ones too, that compares each with each key. What is cut by the limit is cut by order, so that prefixes are left.
+-- missed: what somebody else has locked ends its key's prefix as well. free: rows without a key, which have no order. Where
+-- ids are unique only within a partition, its key goes with them all the way.
 WITH blocked AS MATERIALIZED (
     SELECT COALESCE(pg_catalog.jsonb_object_agg(g.key, g.first), '{}') AS firsts
     FROM (
@@ -61,12 +63,16 @@ WITH blocked AS MATERIALIZED (
       ON d.key IS NULL AND o.id OPERATOR(pg_catalog.=) d.id AND o.partition_key OPERATOR(pg_catalog.=) d.partition_key*/
     FOR UPDATE OF o SKIP LOCKED
 ), closure AS MATERIALIZED (
-    SELECT o.id AS id,/*if whole*//*else o.partition_key AS partition_key,*/ t.key AS key, /*order*/o.id AS place
+    SELECT r.id AS id,/*if whole*//*else r.partition_key AS partition_key,*/ t.key AS key, r.place AS place
     FROM top AS t
-    JOIN /*table*/public.outbox AS o
-      ON o.key OPERATOR(pg_catalog.=) t.key::/*keytype*/pg_catalog.text AND /*order*/o.id OPERATOR(pg_catalog.<=) t.upto
-         AND o.status OPERATOR(pg_catalog.=) ANY (/*unresolved*/'{READY,INPROGRESS}')
-    ORDER BY /*order*/o.id
+    CROSS JOIN LATERAL (
+        SELECT o.id AS id,/*if whole*//*else o.partition_key AS partition_key,*/ /*order*/o.id AS place
+        FROM /*table*/public.outbox AS o
+        WHERE o.key OPERATOR(pg_catalog.=) t.key::/*keytype*/pg_catalog.text AND /*order*/o.id OPERATOR(pg_catalog.<=) t.upto
+          AND o.status OPERATOR(pg_catalog.=) ANY (/*unresolved*/'{READY,INPROGRESS}')
+        OFFSET 0
+    ) AS r
+    ORDER BY r.place
     LIMIT (SELECT /*limit*/500 OPERATOR(pg_catalog.-) pg_catalog.count(*) FROM free)
 ), locked AS MATERIALIZED (
     SELECT o.id AS id,/*if whole*//*else o.partition_key AS partition_key,*/ o.key::pg_catalog.text AS key, /*order*/o.id AS place,

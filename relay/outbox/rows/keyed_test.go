@@ -2,6 +2,7 @@ package rows_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -274,5 +275,26 @@ func TestAnOldEventIsDelayedByABoundedNumberOfClaims(t *testing.T) {
 			return
 		}
 		require.NotContains(t, got, old)
+	}
+}
+
+// The rows that complete a claim are looked up by key, however large the table is
+// and was when the plan was made.
+func TestAClaimIsCompletedByLookingUpItsKeys(t *testing.T) {
+	for _, size := range []int{0, 100, 3000, 200_000} {
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			t.Run(fmt.Sprintf("%d rows, %s", size, mode), func(t *testing.T) {
+				d := openOrdered(t, rows.Order{ByKey: true})
+				d.fill(t, size)
+				relays, err := d.Open(t).Pool().Acquire(t.Context())
+				require.NoError(t, err)
+				defer relays.Release()
+				claim := rows.OrderedStatements(d.Table, d.Mapping, shape(t, d.Database), 500, d.order)["claim"]
+				plan := explain(t, relays.Conn(), claim.SQL, "gen_random_uuid()::text, '30 s', '{}'", mode)
+				_, closure, _ := strings.Cut(plan, "CTE closure")
+				closure, _, _ = strings.Cut(closure, "CTE locked")
+				require.Regexp(t, `Scan using outbox_ordered on outbox .*\n +Index Cond: \(\(key = t.key\) AND \(id <= t.upto\)\)`, closure)
+			})
+		}
 	}
 }

@@ -50,12 +50,16 @@ WITH blocked AS MATERIALIZED (
     WHERE o."id" OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT d.id FROM due AS d WHERE d.key IS NULL))
     FOR UPDATE OF o SKIP LOCKED
 ), closure AS MATERIALIZED (
-    SELECT o."id" AS id, t.key AS key, o."id" AS place
+    SELECT r.id AS id, t.key AS key, r.place AS place
     FROM top AS t
-    JOIN "public"."outbox" AS o
-      ON o."key" OPERATOR(pg_catalog.=) t.key::pg_catalog.text AND o."id" OPERATOR(pg_catalog.<=) t.upto
-         AND o."status" OPERATOR(pg_catalog.=) ANY ('{"READY","INPROGRESS"}')
-    ORDER BY o."id"
+    CROSS JOIN LATERAL (
+        SELECT o."id" AS id, o."id" AS place
+        FROM "public"."outbox" AS o
+        WHERE o."key" OPERATOR(pg_catalog.=) t.key::pg_catalog.text AND o."id" OPERATOR(pg_catalog.<=) t.upto
+          AND o."status" OPERATOR(pg_catalog.=) ANY ('{"READY","INPROGRESS"}')
+        OFFSET 0
+    ) AS r
+    ORDER BY r.place
     LIMIT (SELECT 25 OPERATOR(pg_catalog.-) pg_catalog.count(*) FROM free)
 ), locked AS MATERIALIZED (
     SELECT o."id" AS id, o."key"::pg_catalog.text AS key, o."id" AS place,
