@@ -7,8 +7,8 @@
 -- or no lease, so that it waits for somebody, is suspected of killing its relays, or has FAILED and halts its key. due: the
 -- oldest due rows in front of their key's block; the object is a hash that is looked up per row. closure: completes that set,
 -- because a due time may be later than that of a younger row of the same key: everything unresolved of those keys up to there
--- is due too, and comes along. OFFSET keeps it a look-up of each key: a join could be planned as a walk through all rows,
--- published ones too, that compares each with each key. What is cut by the limit is cut by order, so that prefixes are left.
+-- is due too, and comes along. The limit within keeps it a look-up of each key: a join could be planned as a walk through all
+-- rows, published ones too, that compares each with each key. What is cut by the limit is cut by order, so that prefixes are left.
 -- missed: what somebody else has locked ends its key's prefix as well. free: rows without a key, which have no order. Where
 -- ids are unique only within a partition, its key goes with them all the way.
 WITH blocked AS MATERIALIZED (
@@ -70,7 +70,8 @@ WITH blocked AS MATERIALIZED (
         FROM /*table*/public.outbox AS o
         WHERE o.key OPERATOR(pg_catalog.=) t.key::/*keytype*/pg_catalog.text AND /*order*/o.id OPERATOR(pg_catalog.<=) t.upto
           AND o.status OPERATOR(pg_catalog.=) ANY (/*unresolved*/'{READY,INPROGRESS}')
-        OFFSET 0
+        ORDER BY /*order*/o.id
+        LIMIT /*limit*/500
     ) AS r
     ORDER BY r.place
     LIMIT (SELECT /*limit*/500 OPERATOR(pg_catalog.-) pg_catalog.count(*) FROM free)

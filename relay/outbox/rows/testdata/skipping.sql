@@ -53,7 +53,8 @@ WITH blocked AS MATERIALIZED (
         FROM "public"."outbox" AS o
         WHERE o."key" OPERATOR(pg_catalog.=) t.key::pg_catalog.text AND o."id" OPERATOR(pg_catalog.<=) t.upto
           AND o."status" OPERATOR(pg_catalog.=) ANY ('{"READY","INPROGRESS"}')
-        OFFSET 0
+        ORDER BY o."id"
+        LIMIT 25
     ) AS r
     ORDER BY r.place
     LIMIT (SELECT 25 OPERATOR(pg_catalog.-) pg_catalog.count(*) FROM free)
