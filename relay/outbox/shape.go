@@ -21,6 +21,14 @@ type Column struct {
 	NotNull  bool
 	Readable bool
 	Writable bool
+	// Scattered: the table is partitioned and does not draw the column from one
+	// sequence, so that a row of one partition may have a smaller number than an
+	// earlier one of another.
+	Scattered bool
+	// Shuffled: a sequence of the column falls, or hands out numbers to each
+	// session in blocks, so that a row may have a smaller number than an earlier
+	// one.
+	Shuffled bool
 }
 
 // Shape are the columns of a table by name.
@@ -39,8 +47,8 @@ func ReadShape(ctx context.Context, q Querier, table Table) (Shape, error) {
 		return nil, fmt.Errorf("read the columns of the table: %w", err)
 	}
 	type entry struct {
-		Name, Type                  *string
-		NotNull, Readable, Writable *bool
+		Name, Type                                       *string
+		NotNull, Readable, Writable, Scattered, Shuffled *bool
 	}
 	entries, err := pgx.CollectRows(found, pgx.RowToStructByPos[entry])
 	if err != nil {
@@ -52,7 +60,10 @@ func ReadShape(ctx context.Context, q Querier, table Table) (Shape, error) {
 	shape := Shape{}
 	for _, e := range entries {
 		if e.Name != nil {
-			shape[*e.Name] = Column{Type: *e.Type, NotNull: *e.NotNull, Readable: *e.Readable, Writable: *e.Writable}
+			shape[*e.Name] = Column{
+				Type: *e.Type, NotNull: *e.NotNull, Readable: *e.Readable, Writable: *e.Writable,
+				Scattered: *e.Scattered, Shuffled: *e.Shuffled,
+			}
 		}
 	}
 	return shape, nil

@@ -93,6 +93,40 @@ func TestOrderThatCannotBeKept(t *testing.T) {
 	require.ErrorContains(t, err, "map columns.sequence")
 }
 
+// Numbers that may fall from one insert to the next are no order: of partitions
+// with sequences of their own, or without any, and of sequences in blocks.
+func TestNumbersThatDoNotRiseAreNoOrder(t *testing.T) {
+	for name, test := range map[string]struct{ ddl, refused string }{
+		"an identity":              {"", ""},
+		"an identity in blocks":    {"ALTER TABLE own ALTER no SET CACHE 20", "CACHE 1"},
+		"an identity that falls":   {"ALTER TABLE own ALTER no SET INCREMENT -1 SET MINVALUE -9 SET START 0", "positive INCREMENT"},
+		"a default":                {"ALTER TABLE own ALTER no DROP IDENTITY; CREATE SEQUENCE ids; ALTER TABLE own ALTER no SET DEFAULT nextval('ids')", ""},
+		"a partition with its own": {"CREATE SEQUENCE ids; ALTER TABLE own ALTER no DROP IDENTITY; ALTER TABLE own ALTER no SET DEFAULT nextval('ids'); CREATE SEQUENCE others; ALTER TABLE today ALTER no SET DEFAULT nextval('others')", "over all partitions"},
+		"a default of partitions":  {"ALTER TABLE own ALTER no DROP IDENTITY; CREATE SEQUENCE ids; ALTER TABLE ONLY today ALTER no SET DEFAULT nextval('ids')", "over all partitions"},
+		"the application's":        {"ALTER TABLE own ALTER no DROP IDENTITY", "over all partitions"},
+		"a column beside it":       {`ALTER TABLE own ALTER no DROP IDENTITY; CREATE SEQUENCE ids; ALTER TABLE own ADD seq bigint DEFAULT nextval('ids'); GRANT SELECT ON own TO PUBLIC`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := mapped("0", "1", "2", "3")
+			m.PartitionKey = "born"
+			d := orderedTable{ownTable(t, partitionedTable, m), rows.Order{ByKey: true}}
+			database.Exec(t, d.Owner, test.ddl)
+			if strings.Contains(test.ddl, "ADD seq") {
+				d.Mapping.Sequence = "seq"
+			}
+			_, err := d.store(t).Claim(t.Context(), event.Ask{Rows: 1})
+			if test.refused == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, test.refused)
+			require.Equal(t, []string{"sequence"}, outbox.Classify(err).Slots)
+			_, err = newStore(t, d.Database).Claim(t.Context(), event.Ask{Rows: 1})
+			require.NoError(t, err, "without an order it does not matter")
+		})
+	}
+}
+
 // put inserts an event of a key; due is from now on, in milliseconds.
 func (d orderedTable) put(t *testing.T, key any, due int) (id int64) {
 	t.Helper()

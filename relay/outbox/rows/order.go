@@ -3,6 +3,7 @@ package rows
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/relayfleet/relayfleet/relay/outbox"
 )
@@ -20,19 +21,26 @@ func (o Order) validate(m outbox.Mapping) error {
 	return nil
 }
 
-// problem says what the table cannot do: order needs a number that rises with
+// Problem says what the table cannot do: order needs a number that rises with
 // every insert.
-func (o Order) problem(m outbox.Mapping, shape outbox.Shape) *outbox.Problem {
-	if !o.ByKey {
+func (o Order) Problem(m outbox.Mapping, shape outbox.Shape) *outbox.Problem {
+	column := shape[m.Order()]
+	var why string
+	switch {
+	case !o.ByKey:
 		return nil
-	}
-	switch kind := shape[m.Order()].Type; kind {
-	case "bigint", "integer", "smallint":
-		return nil
+	case !slices.Contains([]string{"bigint", "integer", "smallint"}, column.Type):
+		why = fmt.Sprintf("is of type %s: map columns.sequence", column.Type)
+	case column.Scattered:
+		why = "is not drawn from one sequence over all partitions: make it an identity of the partitioned table, " +
+			"or let the table and its partitions have the same sequence for a default"
+	case column.Shuffled:
+		why = "has a sequence that falls, or that hands out numbers in blocks to each session: give it CACHE 1 and a positive INCREMENT"
 	default:
-		return &outbox.Problem{Code: outbox.ColumnsMistyped, Slots: []string{"sequence"}, Err: fmt.Errorf(
-			"order by key needs a number that rises with every insert, and %q is of type %s: map columns.sequence", m.Order(), kind)}
+		return nil
 	}
+	return &outbox.Problem{Code: outbox.ColumnsMistyped, Slots: []string{"sequence"}, Err: fmt.Errorf(
+		"order by key needs a number that rises with every insert, and %q %s", m.Order(), why)}
 }
 
 // claimStatement is the file of the ordinary claim.

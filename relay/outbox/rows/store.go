@@ -99,7 +99,7 @@ func (s *Store) prepared(ctx context.Context, conn *pgxpool.Conn) (*statements, 
 	if problem := s.config.Mapping.Find(shape); problem != nil {
 		return nil, problem
 	}
-	if problem := s.config.Order.problem(s.config.Mapping, shape); problem != nil {
+	if problem := s.config.Order.Problem(s.config.Mapping, shape); problem != nil {
 		return nil, problem
 	}
 	made := newStatements(s.config.Table, s.config.Mapping, shape, s.config.Order)

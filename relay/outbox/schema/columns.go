@@ -52,6 +52,13 @@ func (e *examination) lookAtColumns(ctx context.Context) (err error) {
 		e.find(e.columnsWrong(problem))
 		return nil
 	}
+	if problem := e.use.Order.Problem(e.mapping, e.shape); problem != nil {
+		e.find(Finding{
+			Code: problem.Code, Severity: Blocking, Slots: problem.Slots, Message: problem.Error(),
+			Advice: "change the column, or publish without an order",
+		})
+		return nil
+	}
 	if e.columns, err = ask[column](ctx, e, question("columns"), e.relation.OID); err != nil {
 		return err
 	}

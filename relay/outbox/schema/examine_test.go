@@ -67,6 +67,10 @@ type illness struct {
 
 var illnesses = []illness{
 	{
+		name: "an order without a number that rises", code: outbox.ColumnsMistyped, severity: schema.Blocking, slots: []string{"sequence"}, message: "CACHE 1",
+		use: schema.Use{Order: rows.Order{ByKey: true}}, harm: "CREATE INDEX ON outbox (key, id) WHERE status IN ('READY', 'INPROGRESS'); ALTER TABLE outbox ALTER id SET CACHE 50",
+		mend: "ALTER TABLE outbox ALTER id SET CACHE 1",
+	}, {
 		name: "no grant", code: outbox.PermissionDenied, severity: schema.Blocking, slots: []string{"status", "lease_until"},
 		harm: "REVOKE UPDATE (status, lease_until) ON outbox FROM %role",
 	}, {
