@@ -30,9 +30,10 @@ func TestMutantsOfTheOrderAreSeen(t *testing.T) {
 			o := newOrdered(t, settings.Halt)
 			o.binary = buildMutant(t, mutant.file, mutant.old, mutant.new)
 			o.begin()
+			o.sends.set(fates{refused: 6, rejected: 10}) // What the halves are for.
 			o.replay()
 			var v load.Verdict
-			for until := time.Now().Add(4 * soon); v.Disordered() == 0 && time.Now().Before(until); v = o.now() {
+			for until := time.Now().Add(6 * soon); v.Disordered() == 0 && time.Now().Before(until); v = o.now() {
 				o.kill(0)
 			}
 			t.Log(v)
