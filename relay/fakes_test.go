@@ -29,8 +29,8 @@ type fakeStore struct {
 	unanswered []string
 	claims     int
 	asked      []event.Ask
-	// claimErr, settleErr and renewErr answer the next calls.
-	claimErr, settleErr, renewErr []error
+	// claimErr, settleErr, renewErr and releaseErr answer the next calls.
+	claimErr, settleErr, renewErr, releaseErr []error
 	// renew answers a renewal in place of the store, if it is set.
 	renew func(ctx context.Context) (event.Settled, error)
 	// renewed counts renewals; busy is set during one, contended if somebody else
@@ -161,12 +161,15 @@ func (s *fakeStore) Renew(ctx context.Context, b event.Batch) (event.Settled, er
 	return done, nil
 }
 
-func (s *fakeStore) Release(_ context.Context, b event.Batch, events []int, cause event.ReleaseCause) (event.Settled, error) {
+func (s *fakeStore) Release(ctx context.Context, b event.Batch, events []int, cause event.ReleaseCause) (event.Settled, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.contended = s.contended || s.busy
 	if s.away {
 		return event.Settled{}, errAway
+	}
+	if err := errors.Join(ctx.Err(), next(&s.releaseErr)); err != nil {
+		return event.Settled{}, err
 	}
 	s.causes = append(s.causes, cause)
 	for _, i := range events {

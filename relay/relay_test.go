@@ -129,14 +129,16 @@ func TestASettleThatCannotBeDoneIsLeftToTheLease(t *testing.T) {
 		for range 1000 {
 			b.store.settleErr = append(b.store.settleErr, errors.New("down"))
 		}
-		abandoned := 0
+		abandoned, begin := 0, time.Now()
+		var after time.Duration
 		c := b.config()
-		c.Events = Events{Abandoned: func(_ event.Batch, rows int, _ error) { abandoned = rows }}
+		c.Events = Events{Abandoned: func(_ event.Batch, rows int, _ error) { abandoned, after = rows, time.Since(begin) }}
 		b.relay = New(c)
 		stop := b.start(t)
 		time.Sleep(40 * time.Second)
 		stop()
 		require.Equal(t, 3, abandoned)
+		require.Equal(t, b.store.lease, after, "somebody else may have the rows from then on")
 		sent, released, _, _ := b.store.snapshot()
 		require.Empty(t, sent)
 		require.Empty(t, released)
@@ -206,6 +208,21 @@ func TestAStopReleasesWhatNoSlotHasBegunAndEndsWhatOneHas(t *testing.T) {
 		sent, released, _, _ := b.store.snapshot()
 		require.Len(t, sent, 10)
 		require.Len(t, released, 10)
+	})
+}
+
+// What the broker has acknowledged is worth a few tries more after the grace.
+func TestTheLastSettleOfAStopIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(10)
+		b.publisher.took = time.Hour
+		failing := errors.New("reset")
+		b.store.releaseErr = []error{failing, failing, failing}
+		stop := b.start(t)
+		time.Sleep(time.Second)
+		stop() // The grace ends the sends, and with them the context of all work.
+		_, _, unanswered, _ := b.store.snapshot()
+		require.Len(t, unanswered, 10, "their attempts are given back at the fourth try")
 	})
 }
 

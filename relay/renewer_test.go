@@ -101,6 +101,24 @@ func TestSendsEndWhenNoRenewalSucceedsUntilTheMargin(t *testing.T) {
 	})
 }
 
+// The server's lease may begin when a renewal is sent; the relay's must not begin
+// when the answer comes.
+func TestARenewedLeaseCountsFromBeforeTheRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(3)
+		calls := 0
+		b.store.renew = func(context.Context) (event.Settled, error) {
+			if calls++; calls > 1 {
+				return event.Settled{}, errors.New("reset")
+			}
+			time.Sleep(4 * time.Second)
+			return event.Settled{Renewed: 3}, nil
+		}
+		sent := sending(t, b, time.Hour, nil)
+		require.InDelta(t, 10+25, sent.Seconds(), 1, "begun after 10 s, and cut at the margin of that lease")
+	})
+}
+
 func TestARenewalWithoutAnAnswerDelaysNoSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(3)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -47,6 +48,26 @@ func TestAContextOfADeadlineEndsWithItsParent(t *testing.T) {
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), context.Canceled)
 	})
+}
+
+// shifted is t with another time on the wall clock and the same on the monotonic
+// one, as after somebody has set the clock, or the machine was suspended. Package
+// time has no way to make one; its layout is checked by what comes out.
+func shifted(t *testing.T, at time.Time, by time.Duration) time.Time {
+	t.Helper()
+	const secondsShift = 30 // Of the word that holds flag, seconds and nanoseconds.
+	before := at
+	*(*uint64)(unsafe.Pointer(&at)) += uint64(int64(by.Seconds()) << secondsShift)
+	require.Zero(t, at.Sub(before), "the monotonic clock")
+	require.Equal(t, by, at.Round(0).Sub(before.Round(0)), "the wall clock")
+	return at
+}
+
+func TestEitherClockAloneEndsADeadline(t *testing.T) {
+	now := time.Now()
+	require.True(t, NewDeadline(shifted(t, now.Add(time.Hour), -2*time.Hour)).Passed(), "the machine was suspended")
+	require.True(t, NewDeadline(shifted(t, now.Add(-time.Hour), 2*time.Hour)).Passed(), "the clock was set back")
+	require.False(t, NewDeadline(shifted(t, now.Add(time.Hour), time.Hour)).Passed())
 }
 
 func TestADeadlineHasPassedWhenOneClockSaysSo(t *testing.T) {
