@@ -316,14 +316,14 @@ func TestAnOldEventIsDelayedByABoundedNumberOfClaims(t *testing.T) {
 // and was when the plan was made.
 func TestAClaimIsCompletedByLookingUpItsKeys(t *testing.T) {
 	for _, size := range []int{0, 100, 3000, 200_000} {
+		d := openOrdered(t, rows.Order{ByKey: true})
+		d.fill(t, size)
+		relays, err := d.Open(t).Pool().Acquire(t.Context())
+		require.NoError(t, err)
+		defer relays.Release()
+		claim := rows.OrderedStatements(d.Table, d.Mapping, shape(t, d.Database), 500, d.order)["claim"]
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			t.Run(fmt.Sprintf("%d rows, %s", size, mode), func(t *testing.T) {
-				d := openOrdered(t, rows.Order{ByKey: true})
-				d.fill(t, size)
-				relays, err := d.Open(t).Pool().Acquire(t.Context())
-				require.NoError(t, err)
-				defer relays.Release()
-				claim := rows.OrderedStatements(d.Table, d.Mapping, shape(t, d.Database), 500, d.order)["claim"]
 				plan := explain(t, relays.Conn(), claim.SQL, "gen_random_uuid()::text, '30 s', '{}'", mode)
 				_, closure, _ := strings.Cut(plan, "CTE closure")
 				closure, _, _ = strings.Cut(closure, "CTE locked")
