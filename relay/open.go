@@ -63,7 +63,7 @@ func Open(s settings.Settings, o Options) (*Opened, error) {
 	}
 	doctor := newDoctor(s, db, mapping)
 	events := Tee(o.Events)
-	producers, err := newProducers(brokerConfig(s, mapping, o.Name), events.Partitioned)
+	producers, err := newProducers(brokerConfig(s, o.Name), events.Partitioned)
 	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("open broker: %w", err)
@@ -215,15 +215,12 @@ func databaseConfig(s settings.Settings, name string) outbox.Config {
 	}
 }
 
-// brokerConfig is for all producers of a relay, which share its Credentials. A
-// table without FAILED has nothing to skip: there an event that is rejected for
-// good is tried again, and later ones of its key wait for it.
-func brokerConfig(s settings.Settings, m outbox.Mapping, name string) publish.Config {
-	ordered := s.Ordering.Mode == settings.OrderKey
+// brokerConfig is for all producers of a relay, which share its Credentials.
+func brokerConfig(s settings.Settings, name string) publish.Config {
 	c := publish.Config{
 		Servers: s.Kafka.BootstrapServers, Topic: s.Topic, ClientID: clientName(name),
 		Compression: publish.Compression(strings.ToLower(string(s.Kafka.Compression))),
-		Ordered:     ordered, Halt: s.Ordering.OnFailed == settings.Halt || (ordered && m.Failed == ""),
+		Ordered:     s.Ordering.Mode == settings.OrderKey,
 	}
 	if s.Mapping.Preset == settings.PresetDebezium {
 		c.Headers = publish.Debezium

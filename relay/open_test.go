@@ -41,7 +41,7 @@ func TestConnectionsAreThoseOfTheSettings(t *testing.T) {
 		Authentication: &publish.Authentication{
 			Mechanism: publish.ScramSHA512, UsernameFile: "/kafka/username", PasswordFile: "/kafka/password",
 		},
-	}, brokerConfig(s, outbox.Relayfleet(), "a"))
+	}, brokerConfig(s, "a"))
 	require.Equal(t, outbox.Config{
 		URIFile: "/database/uri", TLSMode: outbox.TLSVerifyCA, CAFile: "/database/ca", ApplicationName: "relayfleet a",
 		CertificateFile: "/database/certificate", PrivateKeyFile: "/database/key", Pooling: outbox.SessionPooling,
@@ -58,23 +58,14 @@ func TestEveryLoginCanBeOpened(t *testing.T) {
 		for _, mode := range []settings.TLSMode{settings.TLSVerifyFull, settings.TLSVerifyCA, settings.TLSRequire} {
 			s := parse(t, "  authentication: "+login+"\n")
 			s.Kafka.TLS.Mode = mode
-			_, err := publish.New(brokerConfig(s, outbox.Relayfleet(), ""))
+			_, err := publish.New(brokerConfig(s, ""))
 			require.NoError(t, err)
 		}
 	}
 	for _, compression := range []settings.Compression{settings.LZ4, settings.Zstd, settings.CompressionNone} {
 		s := parse(t, "")
 		s.Kafka.Compression = compression
-		_, err := publish.New(brokerConfig(s, outbox.Relayfleet(), ""))
+		_, err := publish.New(brokerConfig(s, ""))
 		require.NoError(t, err)
 	}
-}
-
-// What cannot be FAILED is tried again, so nothing may pass it, whatever the
-// settings say of FAILED events.
-func TestATableWithoutFailedHasNothingToSkip(t *testing.T) {
-	skip := parse(t, "ordering: {mode: Key, onFailed: Skip}\n")
-	require.False(t, brokerConfig(skip, outbox.Relayfleet(), "").Halt)
-	require.True(t, brokerConfig(skip, outbox.Lab(), "").Halt)
-	require.False(t, brokerConfig(parse(t, ""), outbox.Lab(), "").Halt)
 }

@@ -38,8 +38,8 @@ type Config struct {
 	// within one Publish, its deadline permitting; unset: 3 s.
 	RetryFor time.Duration
 	// Ordered: events of a key are published in the order of their batch, or not
-	// at all; Halt: also an event that is rejected for good holds later ones back.
-	Ordered, Halt bool
+	// at all.
+	Ordered bool
 	// Headers is the set of headers that every record gets; unset: Standard.
 	Headers HeaderStyle
 	// TLS is nil for connections that are not encrypted.

@@ -14,14 +14,14 @@ import (
 // Within a partition chunks go one after another, and what follows a chunk without
 // a clear answer is never sent.
 
-// holds tells whether an outcome holds back later events of its key. Of events
-// that are rejected for good it depends on what the user wants.
+// Whether a FAILED event lets later ones pass is for the store to say, once it is
+// recorded: until then the event may yet be tried again.
+
+// holds tells whether an outcome holds back later events of its key.
 func (c Config) holds(o event.Outcome) bool {
 	switch o.Kind {
-	case event.Refused, event.Unknown:
+	case event.Refused, event.Unknown, event.Rejected:
 		return c.Ordered
-	case event.Rejected:
-		return c.Ordered && c.Halt
 	case event.Published, event.Unsent:
 	}
 	return false

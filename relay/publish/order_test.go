@@ -12,7 +12,7 @@ import (
 )
 
 // An event that is not published holds back the later ones of its key, and of no
-// other; where only a repair could free them, it is the user's choice.
+// other: whoever looks next knows what has become of it.
 func TestAnEventHoldsBackTheLaterOnesOfItsKey(t *testing.T) {
 	keyed := func(id, key string, change ...func(*event.Event)) event.Event {
 		e := event.Event{ID: id, Key: []byte(key), Payload: []byte(id)}
@@ -27,26 +27,22 @@ func TestAnEventHoldsBackTheLaterOnesOfItsKey(t *testing.T) {
 	published, rejected, refused, unsent := event.Published, event.Rejected, event.Refused, event.Unsent
 	for name, tc := range map[string]struct {
 		culprit func(*event.Event)
-		halt    bool
 		is      event.OutcomeKind
-		later   event.OutcomeKind
 	}{
-		"too large, halt":       {tooLarge, true, rejected, unsent},
-		"too large, skip":       {tooLarge, false, rejected, published},
-		"invalid, halt":         {invalid, true, rejected, unsent},
-		"invalid, skip":         {invalid, false, rejected, published},
-		"its own topic missing": {elsewhere, false, refused, unsent},
+		"too large":             {tooLarge, rejected},
+		"invalid":               {invalid, rejected},
+		"its own topic missing": {elsewhere, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "1000000"}))
-			p := newProducer(t, cluster.ListenAddrs(), func(c *publish.Config) { c.Ordered, c.Halt, c.Compression = true, tc.halt, publish.None })
+			p := newProducer(t, cluster.ListenAddrs(), func(c *publish.Config) { c.Ordered, c.Compression = true, publish.None })
 			batch := event.Batch{Events: []event.Event{
 				keyed("a1", "a"), keyed("b1", "b"), keyed("a2", "a", tc.culprit), keyed("b2", "b"), keyed("a3", "a"), keyed("a4", "a"),
 				{ID: "free", Payload: []byte("no key")},
 			}}
 			outcomes, err := publishSoon(t, p, batch)
 			require.NoError(t, err)
-			want := []event.OutcomeKind{published, published, tc.is, published, tc.later, tc.later, published}
+			want := []event.OutcomeKind{published, published, tc.is, published, unsent, unsent, published}
 			for i, o := range outcomes {
 				require.Equal(t, want[i], o.Kind, "%s: %q", batch.Events[i].ID, o.Reason)
 			}
@@ -58,7 +54,7 @@ func TestAnEventHoldsBackTheLaterOnesOfItsKey(t *testing.T) {
 // Among many records the culprit is found by halves, and the order stays.
 func TestBisectingKeepsTheOrder(t *testing.T) {
 	cluster := newCluster(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "1000000"}))
-	p := newProducer(t, cluster.ListenAddrs(), func(c *publish.Config) { c.Ordered, c.Halt, c.Compression = true, true, publish.None })
+	p := newProducer(t, cluster.ListenAddrs(), func(c *publish.Config) { c.Ordered, c.Compression = true, publish.None })
 	var batch event.Batch
 	for i := range 200 {
 		e := event.Event{ID: fmt.Sprintf("k%03d", i), Key: []byte("k"), Payload: filler(100)}
