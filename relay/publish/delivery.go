@@ -22,6 +22,8 @@ type delivery struct {
 	queues   []*queue
 	refusals refusedTopics
 	stuck    []stuck
+	// isolated: since events were last held back, some were refused.
+	isolated bool
 	// problem is the first that was met and not overcome.
 	problem *Problem
 	// unclean: some sequence number may or may not be used, or connections have
@@ -102,12 +104,18 @@ func (d *delivery) dropEmpty() {
 }
 
 // round sends the first chunk of each queue and returns the queues that failed.
+// Events are held back only when every answer has been taken: until then the
+// first chunk of a queue is what its answer is about.
 func (d *delivery) round(ctx context.Context, s *session) []failure {
 	requests, failed := d.requests(ctx, s)
 	for _, a := range s.exchange(ctx, requests) {
 		if err := d.take(s, a); err != nil {
 			failed = append(failed, failure{a.queue, err})
 		}
+	}
+	if d.isolated {
+		d.isolated = false
+		d.holdBack()
 	}
 	return failed
 }

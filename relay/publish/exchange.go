@@ -267,7 +267,7 @@ func (d *delivery) isolate(q *queue, a answer, culprit event.Outcome) {
 	if len(others) > 0 {
 		q.chunks = append([]*chunk{d.rechunk(others)}, q.chunks...)
 	}
-	d.holdBack()
+	d.isolated = true
 }
 
 // mayFitAsItIs: it is compression that makes a lone record, which cannot be

@@ -79,6 +79,18 @@ func TestUnknownBatchKeepsItsIdentity(t *testing.T) {
 	require.Equal(t, []string{"once"}, ids(consume(t, cluster.ListenAddrs(), fleetTopic)))
 }
 
+// "Duplicate" is said of a batch that is in already: it is published.
+func TestADuplicateIsPublished(t *testing.T) {
+	cluster := newCluster(t)
+	p := newProducer(t, cluster.ListenAddrs(), impatient)
+	cluster.Fault(
+		kfake.Fault{Keys: produceRequests, Err: kerr.RequestTimedOut}, // kfake appends all the same
+		kfake.Fault{Keys: produceRequests, Err: kerr.DuplicateSequenceNumber, Count: -1},
+	)
+	requirePublished(t, p, event.Batch{Events: []event.Event{{ID: "once", Key: []byte("k")}}})
+	require.Equal(t, []string{"once"}, ids(consume(t, cluster.ListenAddrs(), fleetTopic)))
+}
+
 // A refusal of the record says nothing about an earlier try that may have passed.
 func TestRefusalAfterUnknownIsUnknown(t *testing.T) {
 	cluster := newCluster(t)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/relayfleet/relayfleet/relay/event"
@@ -70,6 +71,51 @@ func TestBisectingKeepsTheOrder(t *testing.T) {
 	requireAll(t, event.Unsent, outcomes[121:])
 	got := ids(consume(t, cluster.ListenAddrs(), fleetTopic))
 	require.Equal(t, eventIDs(event.Batch{Events: batch.Events[:120]}), got)
+}
+
+// An event that is refused holds back later ones of its key, but not one that may
+// be in already: that goes again as what it was, and is known by it.
+func TestWhatMayBeInIsNotHeldBack(t *testing.T) {
+	const other = "other"
+	cluster := newCluster(t, kfake.NumBrokers(2), kfake.SeedTopics(1, other))
+	for partition := range int32(4) {
+		require.NoError(t, cluster.MoveTopicPartition(fleetTopic, partition, 0))
+	}
+	// A fault answers all of a request.
+	require.NoError(t, cluster.MoveTopicPartition(other, 0, 1))
+	// kfake appends all the same.
+	cluster.Fault(kfake.Fault{Keys: produceRequests, Topic: fleetTopic, Err: kerr.RequestTimedOut})
+	cluster.Fault(kfake.Fault{Keys: produceRequests, Err: kerr.InvalidRecord, Count: -1, When: holdsPoison})
+	p := newProducer(t, cluster.ListenAddrs(), uncompressed, func(c *publish.Config) { c.Ordered, c.Halt = true, true })
+	outcomes, err := publishSoon(t, p, event.Batch{Events: []event.Event{
+		{ID: "refused", Key: []byte("k"), Topic: other, Payload: []byte("POISON")}, {ID: "in", Key: []byte("k")},
+	}})
+	require.NoError(t, err)
+	require.Equal(t, event.Rejected, outcomes[0].Kind)
+	require.Equal(t, event.Published, outcomes[1].Kind)
+	require.Equal(t, []string{"in"}, ids(consume(t, cluster.ListenAddrs(), fleetTopic)))
+}
+
+// The answers of a round are about what was sent in it: a refusal among them
+// changes no queue whose answer has not been read.
+func TestARefusalIsNotTakenForTheAnswerOfAnotherTopic(t *testing.T) {
+	const other, single = "other", "single"
+	cluster := newCluster(t, kfake.NumBrokers(2), kfake.SeedTopics(1, other, single))
+	require.NoError(t, cluster.MoveTopicPartition(single, 0, 0))
+	require.NoError(t, cluster.MoveTopicPartition(other, 0, 1)) // A fault answers all of a request.
+	cluster.Fault(kfake.Fault{Keys: produceRequests, Err: kerr.InvalidRecord, Count: -1, When: holdsPoison})
+	p := newProducer(t, cluster.ListenAddrs(), uncompressed, func(c *publish.Config) { c.Ordered, c.Halt = true, true })
+	batch := event.Batch{Events: []event.Event{
+		{ID: "refused", Key: []byte("k"), Topic: other, Payload: []byte("POISON")},
+		// Each is a chunk of its own.
+		{ID: "sent with it", Key: []byte("k"), Topic: single, Payload: filler(600 << 10)},
+		{ID: "sent later", Key: []byte("j"), Topic: single, Payload: filler(600 << 10)},
+	}}
+	outcomes, err := publishSoon(t, p, batch)
+	require.NoError(t, err)
+	require.Equal(t, event.Rejected, outcomes[0].Kind)
+	requireAll(t, event.Published, outcomes[1:])
+	require.Equal(t, []string{"sent with it", "sent later"}, ids(consume(t, cluster.ListenAddrs(), single)))
 }
 
 // requireInOrder: ids that begin with prefix rise.
