@@ -37,6 +37,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Table) {
 		{"renewals and settles of the same rows do not deadlock", overlapsDoNotDeadlock},
 		{"suspects are claimed apart, ever fewer at a time", suspectsAreHalved},
 		{"only a suspect that was alone is abandoned", aLoneSuspectIsAbandoned},
+		{"a suspect that has attempts left is claimed again", aSuspectKeepsItsAttempts},
 		{"a suspect that survives is settled as any other", suspectsAreSettled},
 		{"a row that was refused often is no suspect", aWaitingRowIsNoSuspect},
 		{"suspects are in the backlog", suspectsAreInTheBacklog},

@@ -84,6 +84,29 @@ func aLoneSuspectIsAbandoned(t *testing.T, table Table) {
 	}
 }
 
+// aSuspectKeepsItsAttempts: to have been alone is not enough to be given up.
+func aSuspectKeepsItsAttempts(t *testing.T, table Table) {
+	const budget = 5
+	a := table.Abilities()
+	if !a.Attempts {
+		return
+	}
+	ids := table.Insert(t, 1)
+	ordinary, suspects := event.Ask{Rows: 1}, event.Ask{Rows: 1, Suspects: true, MaxAttempts: budget}
+	die(t, table, ordinary)
+	die(t, table, ordinary)
+	for attempt := 3; attempt <= budget; attempt++ {
+		batch := die(t, table, suspects)
+		require.Zero(t, batch.Abandoned)
+		require.Equal(t, ids, identities(batch))
+		require.Equal(t, attempt, batch.Events[0].Attempts)
+	}
+	if a.Failed && a.Token {
+		require.Equal(t, 1, die(t, table, suspects).Abandoned)
+		require.Equal(t, Failed, table.Look(t, ids[0]).Status)
+	}
+}
+
 // suspectsAreSettled: whoever survives is as any other row.
 func suspectsAreSettled(t *testing.T, table Table) {
 	ids := table.Insert(t, 1)
