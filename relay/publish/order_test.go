@@ -86,7 +86,7 @@ func TestWhatMayBeInIsNotHeldBack(t *testing.T) {
 	// kfake appends all the same.
 	cluster.Fault(kfake.Fault{Keys: produceRequests, Topic: fleetTopic, Err: kerr.RequestTimedOut})
 	cluster.Fault(kfake.Fault{Keys: produceRequests, Err: kerr.InvalidRecord, Count: -1, When: holdsPoison})
-	p := newProducer(t, cluster.ListenAddrs(), uncompressed, func(c *publish.Config) { c.Ordered, c.Halt = true, true })
+	p := newProducer(t, cluster.ListenAddrs(), uncompressed, func(c *publish.Config) { c.Ordered = true })
 	outcomes, err := publishSoon(t, p, event.Batch{Events: []event.Event{
 		{ID: "refused", Key: []byte("k"), Topic: other, Payload: []byte("POISON")}, {ID: "in", Key: []byte("k")},
 	}})
@@ -104,7 +104,7 @@ func TestARefusalIsNotTakenForTheAnswerOfAnotherTopic(t *testing.T) {
 	require.NoError(t, cluster.MoveTopicPartition(single, 0, 0))
 	require.NoError(t, cluster.MoveTopicPartition(other, 0, 1)) // A fault answers all of a request.
 	cluster.Fault(kfake.Fault{Keys: produceRequests, Err: kerr.InvalidRecord, Count: -1, When: holdsPoison})
-	p := newProducer(t, cluster.ListenAddrs(), uncompressed, func(c *publish.Config) { c.Ordered, c.Halt = true, true })
+	p := newProducer(t, cluster.ListenAddrs(), uncompressed, func(c *publish.Config) { c.Ordered = true })
 	batch := event.Batch{Events: []event.Event{
 		{ID: "refused", Key: []byte("k"), Topic: other, Payload: []byte("POISON")},
 		// Each is a chunk of its own.
