@@ -228,6 +228,34 @@ func testALockedRowEndsItsPrefix(t *testing.T, open func(*testing.T, rows.Order)
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
+// What is locked is one row, not every row of its id.
+func TestALockedRowIsKnownByItsPartitionToo(t *testing.T) {
+	d := openPartitionedOrdered(t, rows.Order{ByKey: true})
+	database.Exec(t, d.Owner, `INSERT INTO outbox (id, event_id, key, next_attempt_at) SELECT id, gen_random_uuid(), key, now() - interval '1 s'
+		FROM (VALUES (1, 'a'), (1, 'b'), (2, 'b')) AS v (id, key)`)
+	tx, err := d.Connect(t, database.Owner).Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT FROM outbox WHERE id = 1 AND key = 'b' FOR UPDATE")
+	require.NoError(t, err)
+	require.Equal(t, texts(1), taken(t, d.store(t), event.Ask{Rows: 10}), "the one of key a")
+	require.NoError(t, tx.Rollback(t.Context()))
+}
+
+// A FAILED event holds the suspects of its key as it holds all others.
+func TestAFailedEventHaltsTheSuspectsOfItsKey(t *testing.T) {
+	for halt, want := range map[bool]int{true: 0, false: 1} {
+		d := openOrdered(t, rows.Order{ByKey: true, Halt: halt})
+		first := d.put(t, "a", -2)
+		d.put(t, "a", -1)
+		for range 2 {
+			require.Len(t, taken(t, d.store(t), event.Ask{Rows: 10}), 2)
+			database.Exec(t, d.Owner, "UPDATE outbox SET lease_until = clock_timestamp() WHERE status = 'INPROGRESS'")
+		}
+		database.Exec(t, d.Owner, "UPDATE outbox SET status = 'FAILED', failed_at = now(), lease_until = NULL WHERE id = $1", first)
+		require.Len(t, taken(t, d.store(t), event.Ask{Rows: 10, Suspects: true, MaxAttempts: 10}), want)
+	}
+}
+
 // Suspects hold their key, and only the first of a key is claimed as one.
 func TestSuspectsKeepTheOrder(t *testing.T) {
 	for kind, open := range openings {
