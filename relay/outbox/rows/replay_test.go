@@ -53,6 +53,9 @@ func testReplay(t *testing.T, d table) {
 	row := d.Look(t, ids[0])
 	require.Equal(t, outboxtest.Ready, row.Status)
 	require.Zero(t, row.Attempts)
+	if d.Mapping.Generation != "" {
+		require.Equal(t, int64(2), row.Generation, "as the relay that failed it must not take it for a row that it has released")
+	}
 	require.Equal(t, others, looks(t, d, ids[1:]))
 
 	replayed, err = store.Replay(t.Context(), keys, later)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,4 +21,15 @@ func TestHowOftenAClaimLooksFar(t *testing.T) {
 		require.Equal(t, everywhere, w.next(begin.Add(sweepEvery)), cost)
 	}
 	require.Equal(t, everywhere, (&watermark{}).next(begin), "nothing is known yet")
+}
+
+// A near look sees what an ordinary writer's row is never behind, a far one more,
+// and a sweep all.
+func TestHowFarALookReaches(t *testing.T) {
+	w := watermark{oldest: time.Now()}
+	require.Equal(t, nearSlack, w.oldest.Sub(w.low(near).Time))
+	require.Equal(t, farSlack, w.oldest.Sub(w.low(far).Time))
+	require.Equal(t, pgtype.NegativeInfinity, w.low(everywhere).InfinityModifier)
+	require.Less(t, nearSlack, farSlack)
+	require.Positive(t, nearSlack)
 }
