@@ -74,6 +74,31 @@ func TestClaimWhoseRowsCannotBeRead(t *testing.T) {
 	require.Equal(t, 1, batch.Events[0].Attempts)
 }
 
+// A lost claim of suspects is given back, and no suspect that another relay holds.
+func TestALostClaimOfSuspectsLeavesThoseOfOthersAlone(t *testing.T) {
+	d := database.New(t)
+	store, others := newStore(t, d), newStore(t, d)
+	require.Empty(t, claim(t, store, 10).Events, "the table could be read when it was looked at")
+	database.Exec(t, d.Owner, `INSERT INTO outbox (event_id, status, attempts, generation, claim_token, lease_until)
+		SELECT gen_random_uuid(), 'INPROGRESS', 2, 2, gen_random_uuid(), now() - interval '1 s' FROM generate_series(1, 2)`)
+	suspects := event.Ask{Rows: 2, Suspects: true, MaxAttempts: 10}
+	theirs, err := others.Claim(t.Context(), suspects)
+	require.NoError(t, err)
+	require.Len(t, theirs.Events, 1)
+
+	database.Exec(t, d.Owner, "REVOKE SELECT ON outbox FROM "+d.Role)
+	database.Exec(t, d.Owner, "GRANT SELECT (id, status, generation, claim_token, attempts, lease_until, next_attempt_at, payload) ON outbox TO "+d.Role)
+	_, err = store.Claim(t.Context(), suspects)
+	require.Equal(t, outbox.PermissionDenied, outbox.Classify(err).Code)
+	database.Exec(t, d.Owner, "GRANT SELECT ON outbox TO "+d.Role)
+	ours := claim(t, store, 10)
+	require.Len(t, ours.Events, 1)
+	require.Equal(t, 3, ours.Events[0].Attempts)
+	settled, err := others.Settle(t.Context(), theirs, []event.Settlement{{Action: event.Sent}})
+	require.NoError(t, err)
+	require.Equal(t, event.Settled{Sent: 1}, settled)
+}
+
 // A claim that the server has undone is not looked for, and nothing is held.
 func TestClaimThatTimesOutHoldsNothing(t *testing.T) {
 	d := database.New(t)

@@ -64,6 +64,21 @@ func TestPurgeOfStatusesOfAConsumer(t *testing.T) {
 	require.ErrorContains(t, err, "must not be deleted")
 }
 
+// What somebody holds is passed over, and goes another time.
+func TestPurgePassesOverWhatIsLocked(t *testing.T) {
+	d := database.New(t)
+	database.Exec(t, d.Owner, "GRANT DELETE ON outbox TO "+d.Role)
+	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id, status, sent_at) SELECT gen_random_uuid(), 'SENT', now() - interval '1 day' FROM generate_series(1, 3)")
+	tx, err := d.Connect(t, database.Owner).Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT FROM outbox ORDER BY id LIMIT 1 FOR UPDATE")
+	require.NoError(t, err)
+	store := retaining(t, d, rows.Retention{Window: time.Hour})
+	require.Equal(t, 2, purgeAll(t, store))
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.Equal(t, 1, purgeAll(t, store))
+}
+
 func TestPurgeIsRefusedWhereAForeignKeyPointsHere(t *testing.T) {
 	d := database.New(t)
 	database.Exec(t, d.Owner, "GRANT DELETE ON outbox TO "+d.Role)
