@@ -130,6 +130,36 @@ func testPlans(t *testing.T, d table, size int) {
 	}
 }
 
+// A claim by key over partitions, and what follows it, look rows up in each
+// partition's own indexes.
+func TestPlansOfAnOrderOverPartitions(t *testing.T) {
+	d := openPartitionedOrdered(t, orders["halting"])
+	d.fill(t, 100_000)
+	relays, err := d.Open(t).Pool().Acquire(t.Context())
+	require.NoError(t, err)
+	defer relays.Release()
+	statements := rows.OrderedStatements(d.Table, d.Mapping, shape(t, d.Database), 500, d.order)
+	fence, ids, numbers := d.someKeys(t)
+	guarded := []string{fence, ids, numbers, "array_fill(" + fence + "::text, '{500}')"}
+	for name, args := range map[string][]string{
+		"claim": {fence, "'30 s'", "'-infinity'", "NULL", "'{}'"}, "suspects": {fence, "'30 s'", fence, "10", "'{}'"},
+		"read": guarded, "settle_sent": guarded, "refused": guarded,
+	} {
+		var chosen []string
+		for _, n := range statements[name].Params {
+			chosen = append(chosen, args[n-1])
+		}
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				plan := explain(t, relays.Conn(), statements[name].SQL, strings.Join(chosen, ", "), mode)
+				require.Contains(t, plan, "Index Scan")
+				require.NotContains(t, plan, "Seq Scan", plan)
+				require.NotContains(t, plan, "Bitmap", plan)
+			})
+		}
+	}
+}
+
 // someKeys are a fence and the keys of 500 rows, as literals.
 func (d table) someKeys(t *testing.T) (fence, ids, numbers string) {
 	t.Helper()
