@@ -65,7 +65,7 @@ func (s *Store) Claim(ctx context.Context, ask event.Ask) (event.Batch, error) {
 		batch, err = s.claim(ctx, conn, all, ask)
 		return err
 	})
-	return batch, s.failed(ctx, "claim", err)
+	return batch, s.failed(ctx, claiming, err)
 }
 
 func (s *Store) claim(ctx context.Context, conn *pgxpool.Conn, all *statements, ask event.Ask) (event.Batch, error) {

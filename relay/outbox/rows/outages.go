@@ -1,9 +1,12 @@
 package rows
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/relayfleet/relayfleet/relay/outbox"
 )
@@ -36,6 +39,17 @@ func isOutage(code string) bool {
 		return true
 	}
 	return false
+}
+
+// claiming is what Claim says that it was doing.
+const claiming = "claim"
+
+// isLockedOut: a claim passes over rows that are locked, so one that waits for a
+// lock in vain waits for the table, and nobody can settle or renew.
+func isLockedOut(err error) bool {
+	const lockNotAvailable = "55P03"
+	server, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && server.Code == lockNotAvailable
 }
 
 // claimed notes that the database has answered a claim at that time of its own.

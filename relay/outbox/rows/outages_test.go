@@ -94,6 +94,21 @@ func TestAnOutageAbandonsNothing(t *testing.T) {
 	require.Equal(t, 1, take().Abandoned, "then it is what ended its relay")
 }
 
+// Who has locked the table keeps everybody from it.
+func TestALockOfTheTableIsAnOutage(t *testing.T) {
+	d := database.New(t)
+	config := d.Config()
+	config.LockTimeout = 50 * time.Millisecond
+	store := openStore(t, d, config)
+	database.Exec(t, d.Owner, "INSERT INTO outbox (event_id) VALUES (gen_random_uuid())")
+	require.Len(t, claim(t, store, 10).Events, 1)
+	database.Exec(t, d.Owner, "BEGIN; LOCK TABLE outbox; "+leasesEnd)
+	_, err := store.Claim(t.Context(), event.Ask{Rows: 10})
+	require.Equal(t, outbox.DatabaseFailed, outbox.Classify(err).Code)
+	database.Exec(t, d.Owner, "COMMIT")
+	require.Equal(t, 1, claim(t, store, 10).Events[0].Attempts)
+}
+
 // An error that a row can cause is no outage.
 func TestAStatementThatFailsIsNoOutage(t *testing.T) {
 	d := newDistant(t)

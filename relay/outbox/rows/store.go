@@ -122,7 +122,7 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A caller's time that is up says nothing of the database: a row may be what took it.
-	if isOutage(code) && ctx.Err() == nil {
+	if (isOutage(code) || doing == claiming && isLockedOut(err)) && ctx.Err() == nil {
 		s.mu.outages.met = true
 	}
 	if slices.Contains([]string{outbox.TableMissing, outbox.ColumnsMissing, outbox.ColumnsMistyped}, code) {
