@@ -100,6 +100,7 @@ func aSuspectKeepsItsAttempts(t *testing.T, table Table) {
 		require.Zero(t, batch.Abandoned)
 		require.Equal(t, ids, identities(batch))
 		require.Equal(t, attempt, batch.Events[0].Attempts)
+		requireGeneration(t, table, int64(attempt), ids...)
 	}
 	if a.Failed && a.Token {
 		require.Equal(t, 1, die(t, table, suspects).Abandoned)
