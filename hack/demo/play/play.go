@@ -107,10 +107,7 @@ func (p *performance) acts(ctx context.Context) error {
 		return err
 	}
 	p.table.say("burst")
-	if err := p.producer.Burst(ctx, p.options.Burst); err != nil {
-		return fmt.Errorf("commit the burst: %w", err)
-	}
-	if err := p.awaitRelays(ctx, "the fleet grows", func(f fleet) bool { return f.Status.ReadyReplicas > 1 }); err != nil {
+	if err := p.burst(ctx); err != nil {
 		return err
 	}
 	if err := p.kill(ctx); err != nil {
@@ -122,6 +119,23 @@ func (p *performance) acts(ctx context.Context) error {
 	}
 	p.table.say("calm")
 	return p.awaitRelays(ctx, "the fleet shrinks", func(f fleet) bool { return f.Status.Scaling.DesiredReplicas == 1 && f.Status.Replicas == 1 })
+}
+
+// burst commits events until the fleet has grown: how many one relay publishes
+// before the next poll is the machine's affair, so that no number is enough anywhere.
+func (p *performance) burst(ctx context.Context) error {
+	return stage.Await(ctx, 3*time.Minute, "the fleet grows", func(ctx context.Context) (bool, string, error) {
+		f, err := p.shop.fleet(ctx)
+		if err != nil || f.Status.ReadyReplicas > 1 {
+			return err == nil, "", err
+		}
+		if p.table.unsent() < int64(p.options.Burst)/2 && f.Status.Scaling.DesiredReplicas <= 1 {
+			if err := p.producer.Burst(ctx, p.options.Burst); err != nil {
+				return false, "", fmt.Errorf("commit the burst: %w", err)
+			}
+		}
+		return false, fmt.Sprintf("%d relays are ready; %s", f.Status.ReadyReplicas, f.Status.Scaling.Message), nil
+	})
 }
 
 func (p *performance) awaitRelays(ctx context.Context, what string, enough func(fleet) bool) error {
