@@ -3,7 +3,6 @@ package controllers
 import (
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,17 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 )
-
-func specSchema(t *testing.T) apiextensionsv1.JSONSchemaProps {
-	t.Helper()
-	data, err := os.ReadFile("../config/install/crd/outbox.relayfleet.io_outboxrelays.yaml")
-	require.NoError(t, err)
-	var definition apiextensionsv1.CustomResourceDefinition
-	require.NoError(t, yaml.UnmarshalStrict(data, &definition))
-	return definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
-}
 
 // eachField visits the properties below a schema, those of a list's entries
 // without an index, as the reference writes them.
@@ -42,21 +31,29 @@ func eachField(schema apiextensionsv1.JSONSchemaProps, prefix string, visit func
 // Every rule of the schema has an object that it refuses, in TestInvalidObjects.
 func TestEveryRuleIsSeenToRefuse(t *testing.T) {
 	t.Parallel()
-	cases := invalidObjects(t)
-	check := func(path string, s apiextensionsv1.JSONSchemaProps) {
-		for _, rule := range s.XValidations {
-			require.True(t, slices.ContainsFunc(slices.Collect(maps.Values(cases)), func(c invalid) bool {
-				return strings.Contains(rule.Message, c.want)
-			}), "%s: nothing is refused with %q", path, rule.Message)
+	forEachKind(t, func(t *testing.T, k kind) {
+		t.Helper()
+		cases := k.invalid(t)
+		check := func(path string, s apiextensionsv1.JSONSchemaProps) {
+			for _, rule := range s.XValidations {
+				require.True(t, slices.ContainsFunc(cases, func(c invalid) bool {
+					return strings.Contains(rule.Message, c.want)
+				}), "%s: nothing is refused with %q", path, rule.Message)
+			}
 		}
-	}
-	schema := specSchema(t)
-	check("spec", schema)
-	eachField(schema, "", func(path string, s apiextensionsv1.JSONSchemaProps, _ bool) {
-		check(path, s)
-		if s.Items != nil {
-			check(path, *s.Items.Schema)
-		}
+		whole := k.schema(t)
+		check("the object", whole)
+		schema := whole.Properties["spec"]
+		check("spec", schema)
+		eachField(schema, "", func(path string, s apiextensionsv1.JSONSchemaProps, _ bool) {
+			check(path, s)
+			if s.Items != nil {
+				check(path, *s.Items.Schema)
+			}
+			if s.AdditionalProperties != nil {
+				check(path, *s.AdditionalProperties.Schema)
+			}
+		})
 	})
 }
 
@@ -64,10 +61,15 @@ func TestEveryRuleIsSeenToRefuse(t *testing.T) {
 // rule about it cost as if it did.
 func TestEveryFieldOfSpecIsBounded(t *testing.T) {
 	t.Parallel()
-	eachField(specSchema(t), "", func(path string, s apiextensionsv1.JSONSchemaProps, _ bool) {
+	forEachKind(t, everyFieldIsBounded)
+}
+
+func everyFieldIsBounded(t *testing.T, k kind) {
+	t.Helper()
+	eachField(k.specSchema(t), "", func(path string, s apiextensionsv1.JSONSchemaProps, _ bool) {
 		switch s.Type {
 		case "string":
-			require.True(t, s.MaxLength != nil || s.Enum != nil, path)
+			require.True(t, s.MaxLength != nil || s.Enum != nil || s.Format == "date-time", path)
 		case "integer":
 			require.True(t, s.Minimum != nil && s.Maximum != nil, path)
 		case "array":
@@ -84,9 +86,9 @@ func TestEveryFieldOfSpecIsBounded(t *testing.T) {
 // row is a line of the reference's table of spec.
 type row struct{ bounds, unset string }
 
-func specRows(t *testing.T) map[string]row {
+func (k kind) specRows(t *testing.T) map[string]row {
 	t.Helper()
-	_, section, found := strings.Cut(reference(t), "\n## spec\n")
+	_, section, found := strings.Cut(reference(t), "\n## "+k.spec+"\n")
 	require.True(t, found)
 	section, _, _ = strings.Cut(section, "\n##")
 	rows := map[string]row{}
@@ -132,8 +134,13 @@ var boundsInWords = regexp.MustCompile("(?:(\\d+)|`\\w+`) to (\\d+)|(\\d+) entri
 // says of which fields that they are required.
 func TestTheReferenceHasEveryBound(t *testing.T) {
 	t.Parallel()
-	rows := specRows(t)
-	eachField(specSchema(t), "", func(path string, s apiextensionsv1.JSONSchemaProps, required bool) {
+	forEachKind(t, boundsAreSaid)
+}
+
+func boundsAreSaid(t *testing.T, k kind) {
+	t.Helper()
+	rows := k.specRows(t)
+	eachField(k.specSchema(t), "", func(path string, s apiextensionsv1.JSONSchemaProps, required bool) {
 		line := rows[path]
 		for _, value := range s.Enum {
 			require.Contains(t, line.bounds, strings.Trim(string(value.Raw), `"`), path)
@@ -160,9 +167,14 @@ func number(text string) int64 {
 // What is one beyond a bound is refused by the bound, in a sample that has the field.
 func TestOneBeyondEveryBoundIsRefused(t *testing.T) {
 	t.Parallel()
+	forEachKind(t, boundsRefuse)
+}
+
+func boundsRefuse(t *testing.T, k kind) {
+	t.Helper()
 	w := newWorld(t)
-	samples := sampleObjects(t, w.namespace)
-	eachField(specSchema(t), "", func(path string, s apiextensionsv1.JSONSchemaProps, _ bool) {
+	samples := k.sampleObjects(t, w.namespace)
+	eachField(k.specSchema(t), "", func(path string, s apiextensionsv1.JSONSchemaProps, _ bool) {
 		low, high, bounded := bounds(s)
 		if !bounded || s.Enum != nil {
 			return
@@ -199,7 +211,7 @@ func beyond(t *testing.T, s apiextensionsv1.JSONSchemaProps, like any, low, high
 		if low > 0 {
 			less = of([]any{})
 		}
-		return of(entries(like.([]any)[0], int(high)+1)), less
+		return of(entries(s, like.([]any)[0], int(high)+1)), less
 	case s.AdditionalProperties != nil:
 		all := map[string]any{}
 		for i := range high + 1 {
@@ -211,15 +223,20 @@ func beyond(t *testing.T, s apiextensionsv1.JSONSchemaProps, like any, low, high
 	return nil, nil
 }
 
-// entries are many that differ.
-func entries(like any, n int) []any {
+// entries are many that differ, if they have to and can.
+func entries(s apiextensionsv1.JSONSchemaProps, like any, n int) []any {
 	all := make([]any, n)
 	for i := range all {
-		switch like.(type) {
-		case map[string]any:
-			all[i] = object("name", strconv.Itoa(i), "column", "c")
-		default:
+		object, isObject := like.(map[string]any)
+		switch {
+		case !isObject:
 			all[i] = fmt.Sprintf("host:%d", i+1)
+		case s.XListType != nil && *s.XListType == "atomic":
+			all[i] = like
+		default:
+			object = maps.Clone(object)
+			object["name"] = strconv.Itoa(i)
+			all[i] = object
 		}
 	}
 	return all

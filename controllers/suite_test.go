@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,7 +74,7 @@ func TestMain(m *testing.M) {
 
 func runSuite(m *testing.M) (code int, err error) {
 	environment := &envtest.Environment{
-		CRDDirectoryPaths:        []string{"../config/install/crd/outbox.relayfleet.io_outboxrelays.yaml"},
+		CRDDirectoryPaths:        []string{kinds()[0].definition(), kinds()[1].definition()},
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 2 * time.Minute,
 	}
@@ -347,12 +346,4 @@ func (w *world) kstatus() status.Status {
 
 func resourceList(memory string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
-}
-
-func sampleFiles(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("../config/samples/*.yaml")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	return files
 }

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 const (
 	defaultSchema               = "public"
@@ -8,6 +11,8 @@ const (
 	defaultMinReplicas          = 1
 	defaultMaxReplicas          = 10
 	defaultTargetAgeSeconds     = 30
+	defaultCatchUpSeconds       = 300
+	defaultUtilizationPercent   = 80
 	defaultUpWindowSeconds      = 30
 	defaultDownWindowSeconds    = 300
 	defaultCooldownSeconds      = 60
@@ -33,12 +38,16 @@ func (s *OutboxRelaySpec) EffectiveLeaseDurationSeconds() int32 {
 // maximum below the minimum, whatever was stored.
 func (s Scaling) Effective() EffectiveScaling {
 	e := EffectiveScaling{
+		Mode:                    cmp.Or(s.Mode, ScalingAuto),
 		MinReplicas:             orDefault(s.MinReplicas, defaultMinReplicas),
 		MaxReplicas:             orDefault(s.MaxReplicas, defaultMaxReplicas),
 		TargetBacklogAgeSeconds: orDefault(s.TargetBacklogAgeSeconds, defaultTargetAgeSeconds),
+		CatchUpSeconds:          orDefault(s.CatchUpSeconds, defaultCatchUpSeconds),
+		UtilizationPercent:      orDefault(s.UtilizationPercent, defaultUtilizationPercent),
 		ScaleUpWindowSeconds:    valueOr(s.ScaleUpWindowSeconds, defaultUpWindowSeconds),
 		ScaleDownWindowSeconds:  orDefault(s.ScaleDownWindowSeconds, defaultDownWindowSeconds),
 		CooldownSeconds:         valueOr(s.CooldownSeconds, defaultCooldownSeconds),
+		OnIneffectiveScaleUp:    cmp.Or(s.OnIneffectiveScaleUp, IneffectiveRevert),
 	}
 	e.MaxReplicas = max(e.MaxReplicas, e.MinReplicas)
 	return e

@@ -13,7 +13,7 @@ var (
 	GroupVersion = SchemeGroupVersion
 
 	schemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
-		scheme.AddKnownTypes(SchemeGroupVersion, &OutboxRelay{}, &OutboxRelayList{})
+		scheme.AddKnownTypes(SchemeGroupVersion, &OutboxRelay{}, &OutboxRelayList{}, &OutboxReplay{}, &OutboxReplayList{})
 		metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 		return nil
 	})

@@ -57,6 +57,10 @@ type OutboxRelayStatus struct {
 	// scaling is the last decision about the size of the fleet.
 	// +optional
 	Scaling *ScalingStatus `json:"scaling,omitempty"`
+
+	// lease is what the relays' own times say of spec.leaseDurationSeconds.
+	// +optional
+	Lease *LeaseStatus `json:"lease,omitempty"`
 }
 
 // TopicStatus is what the relays have last said of spec.topic.
@@ -134,6 +138,10 @@ type BacklogStatus struct {
 	// +optional
 	RejectedStalePerMinute *int64 `json:"rejectedStalePerMinute,omitempty"`
 
+	// tableBytes is how large the table is on disk, with its indexes.
+	// +optional
+	TableBytes *int64 `json:"tableBytes,omitempty"`
+
 	// sampledAt is when the look was taken.
 	// +optional
 	SampledAt *metav1.Time `json:"sampledAt,omitempty"`
@@ -150,7 +158,8 @@ type ScalingStatus struct {
 	RecommendedReplicas *int32 `json:"recommendedReplicas,omitempty"`
 
 	// limitedBy says what keeps desiredReplicas from recommendedReplicas:
-	// MinReplicas or MaxReplicas. Absent: nothing.
+	// KeyParallelism, MaxDatabaseConnections, MaxReplicas, MinReplicas,
+	// OperatorLimit or TableOwner. Absent: nothing.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	LimitedBy string `json:"limitedBy,omitempty"`
@@ -165,27 +174,126 @@ type ScalingStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
+	// perRelayPerMinute is how many events one busy relay is known to publish per
+	// minute. Absent: none has been busy yet.
+	// +optional
+	PerRelayPerMinute *int64 `json:"perRelayPerMinute,omitempty"`
+
+	// estimatedDrainSeconds is how long the backlog takes at the present rates.
+	// Absent: it is not known, or the backlog does not fall.
+	// +optional
+	EstimatedDrainSeconds *int64 `json:"estimatedDrainSeconds,omitempty"`
+
+	// activeKeys is how many keys the waiting rows have, in ordering mode Key. It
+	// stops at backlog.countLimit.
+	// +optional
+	ActiveKeys *int64 `json:"activeKeys,omitempty"`
+
 	// lastScaleTime is when desiredReplicas last changed.
 	// +optional
 	LastScaleTime *metav1.Time `json:"lastScaleTime,omitempty"`
+
+	// lastScaleFrom is what desiredReplicas was before that.
+	// +optional
+	LastScaleFrom *int32 `json:"lastScaleFrom,omitempty"`
+
+	// lastScaleTo is what it became.
+	// +optional
+	LastScaleTo *int32 `json:"lastScaleTo,omitempty"`
+
+	// scaleUpBlockedUntil is when relays may be added again, after some that were
+	// added did not help.
+	// +optional
+	ScaleUpBlockedUntil *metav1.Time `json:"scaleUpBlockedUntil,omitempty"`
+
+	// historyCompleteAt is from when on the operator has watched for long enough
+	// to take relays away. Absent: since before the last write.
+	// +optional
+	HistoryCompleteAt *metav1.Time `json:"historyCompleteAt,omitempty"`
+
+	// recent are the last changes of desiredReplicas, the newest first.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	// +optional
+	Recent []ScaleChange `json:"recent,omitempty"`
 
 	// effective is the policy with its defaults filled in.
 	// +optional
 	Effective *EffectiveScaling `json:"effective,omitempty"`
 }
 
+// ScaleChange is a change of desiredReplicas.
+type ScaleChange struct {
+	// time is when it was decided.
+	// +required
+	Time metav1.Time `json:"time,omitzero"`
+
+	// from is the size before.
+	// +required
+	From int32 `json:"from"`
+
+	// to is the size after.
+	// +required
+	To int32 `json:"to"`
+
+	// reason is the decision in one word.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
+// LeaseStatus says what spec.leaseDurationSeconds has to cover. Times are the
+// slowest of all relays lately, in milliseconds.
+type LeaseStatus struct {
+	// claimP99Milliseconds is what 99 of 100 claims take at most.
+	// +optional
+	ClaimP99Milliseconds *int64 `json:"claimP99Milliseconds,omitempty"`
+
+	// sendP99Milliseconds is what 99 of 100 sends of a batch take at most.
+	// +optional
+	SendP99Milliseconds *int64 `json:"sendP99Milliseconds,omitempty"`
+
+	// settleP99Milliseconds is what 99 of 100 records of a result take at most.
+	// +optional
+	SettleP99Milliseconds *int64 `json:"settleP99Milliseconds,omitempty"`
+
+	// pauseMaxMilliseconds is the longest time for which a relay did not run
+	// although it wanted to.
+	// +optional
+	PauseMaxMilliseconds *int64 `json:"pauseMaxMilliseconds,omitempty"`
+
+	// shortestSafeSeconds is the shortest lease that covers these times.
+	// +optional
+	ShortestSafeSeconds *int64 `json:"shortestSafeSeconds,omitempty"`
+
+	// recoverySeconds is how long the rows of a relay that dies wait at most, with
+	// the lease as it is.
+	// +optional
+	RecoverySeconds *int64 `json:"recoverySeconds,omitempty"`
+}
+
 // EffectiveScaling is a scaling policy with its defaults filled in.
 type EffectiveScaling struct {
+	// mode is Auto or Manual.
+	// +kubebuilder:validation:MaxLength=64
+	Mode string `json:"mode"`
 	// minReplicas is the least number of relays.
 	MinReplicas int32 `json:"minReplicas"`
 	// maxReplicas is the greatest number of relays.
 	MaxReplicas int32 `json:"maxReplicas"`
 	// targetBacklogAgeSeconds is the age above which the fleet grows.
 	TargetBacklogAgeSeconds int32 `json:"targetBacklogAgeSeconds"`
+	// catchUpSeconds is within what time a backlog shall be worked off.
+	CatchUpSeconds int32 `json:"catchUpSeconds"`
+	// utilizationPercent is how busy relays shall be.
+	UtilizationPercent int32 `json:"utilizationPercent"`
 	// scaleUpWindowSeconds is how long the age must have been over the target.
 	ScaleUpWindowSeconds int32 `json:"scaleUpWindowSeconds"`
-	// scaleDownWindowSeconds is how long the age must have been low.
+	// scaleDownWindowSeconds is how long fewer relays must have been enough.
 	ScaleDownWindowSeconds int32 `json:"scaleDownWindowSeconds"`
 	// cooldownSeconds is the least time between two changes.
 	CooldownSeconds int32 `json:"cooldownSeconds"`
+	// onIneffectiveScaleUp is what becomes of relays that did not help.
+	// +kubebuilder:validation:MaxLength=64
+	OnIneffectiveScaleUp string `json:"onIneffectiveScaleUp"`
 }

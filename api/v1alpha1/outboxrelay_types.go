@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -10,6 +9,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:resource:shortName=obr,categories=relayfleet
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Relays",type=integer,JSONPath=`.status.readyReplicas`,description="relays that are ready"
@@ -65,6 +65,7 @@ type OutboxRelayList struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.wakeUp) && has(self.wakeUp.mode) && self.wakeUp.mode == 'Notify' && has(self.database.pooling) && self.database.pooling == 'Transaction')",message="wakeUp mode Notify contradicts database.pooling Transaction: such a pooler passes no notifications on; write mode Poll"
 // +kubebuilder:validation:XValidation:rule="!(has(self.retention) && has(self.retention.policy) && self.retention.policy == 'Delete' && has(self.mapping) && has(self.mapping.preset) && self.mapping.preset == 'StatusCodes') || has(self.retention.statuses)",message="write retention.statuses: with preset StatusCodes what is SENT (2) is not consumed yet; [\"4\"] deletes what is"
 // +kubebuilder:validation:XValidation:rule="!has(self.retention) || !has(self.retention.statuses) || [self.?mapping.?preset.orValue('Relayfleet')].all(preset, [self.?mapping.?statuses.?ready.orValue({'StatusCodes': '0', 'Token': 'PENDING'}[?preset].orValue('READY')), self.?mapping.?statuses.?inProgress.orValue({'StatusCodes': '1', 'Token': \"\"}[?preset].orValue('INPROGRESS')), self.?mapping.?statuses.?failed.orValue({'StatusCodes': '3', 'Lab': \"\"}[?preset].orValue('FAILED'))].all(value, !(value in self.retention.statuses)))",message="retention.statuses must name only what is done: rows that wait, are claimed or have FAILED are never deleted; leave out the ready, inProgress and failed status of the mapping"
+// +kubebuilder:validation:XValidation:rule="self.?scaling.?mode.orValue('Auto') != 'Manual' || !has(self.replicas) || self.replicas >= 1",message="a fleet has at least one relay: write replicas 1 or more, or suspend: true to have none"
 type OutboxRelaySpec struct {
 	// table is the outbox: "schema.table", or "table" in schema public. Lower
 	// case; a name with other characters goes into tableRef. A change rolls
@@ -163,6 +164,34 @@ type OutboxRelaySpec struct {
 	// defaults of its fields.
 	// +optional
 	Scaling Scaling `json:"scaling,omitzero"`
+
+	// replicas is the size of the fleet in scaling mode Manual; kubectl scale and
+	// a HorizontalPodAutoscaler write it. Unset: the fleet stays as large as it is.
+	// In mode Auto it means nothing, and the status says so.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// suspend says that no relay shall run. What is claimed is given back; nothing
+	// is published until it is false again. Unset: false.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// backlog says when the backlog is too large for the user. It is a condition
+	// and never changes the size of the fleet. Unset: never.
+	// +optional
+	Backlog BacklogLimits `json:"backlog,omitzero"`
+
+	// podMonitor lets the Prometheus operator find the relays' metrics. Unset: it
+	// does not.
+	// +optional
+	PodMonitor PodMonitor `json:"podMonitor,omitzero"`
+
+	// networkPolicy says who may connect to the relays. Unset: whoever the
+	// cluster lets.
+	// +optional
+	NetworkPolicy NetworkPolicy `json:"networkPolicy,omitzero"`
 
 	// image pins the relays' image. Unset: the operator's own, which then
 	// follows every upgrade of the operator.
@@ -348,72 +377,4 @@ type Retry struct {
 	// +kubebuilder:validation:Maximum=31536000
 	// +optional
 	MaxAgeSeconds *int32 `json:"maxAgeSeconds,omitempty"`
-}
-
-// Scaling says how the size of the fleet follows the backlog. The number itself
-// is in status and in the Deployment, never in spec.
-//
-// +kubebuilder:validation:XValidation:rule="(has(self.minReplicas) ? self.minReplicas : 1) <= (has(self.maxReplicas) ? self.maxReplicas : 10)",message="maxReplicas (10 when unset) must not be less than minReplicas (1 when unset): write both"
-type Scaling struct {
-	// minReplicas is the least number of relays. Unset: 1.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	// +optional
-	MinReplicas int32 `json:"minReplicas,omitempty"`
-
-	// maxReplicas is the greatest number of relays. Unset: 10.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	// +optional
-	MaxReplicas int32 `json:"maxReplicas,omitempty"`
-
-	// targetBacklogAgeSeconds is how long the oldest row may have been due
-	// before the fleet grows. Unset: 30.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=86400
-	// +optional
-	TargetBacklogAgeSeconds int32 `json:"targetBacklogAgeSeconds,omitempty"`
-
-	// scaleUpWindowSeconds is how long the age must have been over the target
-	// before the fleet grows. 0: at once. Unset: 30.
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=3600
-	// +optional
-	ScaleUpWindowSeconds *int32 `json:"scaleUpWindowSeconds,omitempty"`
-
-	// scaleDownWindowSeconds is how long the age must have been under 30 % of
-	// the target before the fleet shrinks. Unset: 300.
-	// +kubebuilder:validation:Minimum=10
-	// +kubebuilder:validation:Maximum=3600
-	// +optional
-	ScaleDownWindowSeconds int32 `json:"scaleDownWindowSeconds,omitempty"`
-
-	// cooldownSeconds is the least time between two changes of the size, in
-	// either direction. 0: none. Unset: 60.
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=3600
-	// +optional
-	CooldownSeconds *int32 `json:"cooldownSeconds,omitempty"`
-}
-
-// PodOverrides overrides parts of the relays' pods.
-type PodOverrides struct {
-	// resources are the relay container's. What is unset has the operator's
-	// default: requests of 100m CPU and 128Mi memory, a limit of 512Mi memory.
-	// A change rolls the relays.
-	// +optional
-	Resources Resources `json:"resources,omitzero"`
-}
-
-// Resources are a container's, by name of the resource.
-type Resources struct {
-	// requests are what the scheduler sets aside. Unset: 100m CPU, 128Mi memory.
-	// +kubebuilder:validation:MaxProperties=10
-	// +optional
-	Requests corev1.ResourceList `json:"requests,omitempty"`
-
-	// limits are what the container cannot exceed. Unset: 512Mi memory.
-	// +kubebuilder:validation:MaxProperties=10
-	// +optional
-	Limits corev1.ResourceList `json:"limits,omitempty"`
 }

@@ -16,6 +16,8 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=outbox.relayfleet.io, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("BacklogLimits"):
+		return &apiv1alpha1.BacklogLimitsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("BacklogStatus"):
 		return &apiv1alpha1.BacklogStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CertificateSource"):
@@ -32,6 +34,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.DatabaseTLSApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EffectiveScaling"):
 		return &apiv1alpha1.EffectiveScalingApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EnvironmentVariable"):
+		return &apiv1alpha1.EnvironmentVariableApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("HeaderColumn"):
 		return &apiv1alpha1.HeaderColumnApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Kafka"):
@@ -42,10 +46,16 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.KafkaTLSApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("KeyReference"):
 		return &apiv1alpha1.KeyReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("LeaseStatus"):
+		return &apiv1alpha1.LeaseStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Mapping"):
 		return &apiv1alpha1.MappingApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NetworkPolicy"):
+		return &apiv1alpha1.NetworkPolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("OAuth"):
 		return &apiv1alpha1.OAuthApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ObjectReference"):
+		return &apiv1alpha1.ObjectReferenceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Ordering"):
 		return &apiv1alpha1.OrderingApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("OutboxRelay"):
@@ -54,26 +64,42 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.OutboxRelaySpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("OutboxRelayStatus"):
 		return &apiv1alpha1.OutboxRelayStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("OutboxReplay"):
+		return &apiv1alpha1.OutboxReplayApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("OutboxReplaySpec"):
+		return &apiv1alpha1.OutboxReplaySpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("OutboxReplayStatus"):
+		return &apiv1alpha1.OutboxReplayStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodMonitor"):
+		return &apiv1alpha1.PodMonitorApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodOverrides"):
 		return &apiv1alpha1.PodOverridesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Priority"):
 		return &apiv1alpha1.PriorityApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReplaySelection"):
+		return &apiv1alpha1.ReplaySelectionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Resources"):
 		return &apiv1alpha1.ResourcesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Retention"):
 		return &apiv1alpha1.RetentionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Retry"):
 		return &apiv1alpha1.RetryApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ScaleChange"):
+		return &apiv1alpha1.ScaleChangeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Scaling"):
 		return &apiv1alpha1.ScalingApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ScalingStatus"):
 		return &apiv1alpha1.ScalingStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Scheduling"):
+		return &apiv1alpha1.SchedulingApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SecretSource"):
 		return &apiv1alpha1.SecretSourceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Statuses"):
 		return &apiv1alpha1.StatusesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TableReference"):
 		return &apiv1alpha1.TableReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Toleration"):
+		return &apiv1alpha1.TolerationApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TopicFrom"):
 		return &apiv1alpha1.TopicFromApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TopicStatus"):

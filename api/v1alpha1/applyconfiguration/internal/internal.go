@@ -23,6 +23,17 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.AnnotationValue
+  scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.BacklogLimits
+  map:
+    fields:
+    - name: limitBytes
+      type:
+        scalar: numeric
+    - name: limitRows
+      type:
+        scalar: numeric
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.BacklogStatus
   map:
     fields:
@@ -62,6 +73,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: sampledAt
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: tableBytes
+      type:
+        scalar: numeric
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.CertificateSource
   map:
     fields:
@@ -179,6 +193,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.EffectiveScaling
   map:
     fields:
+    - name: catchUpSeconds
+      type:
+        scalar: numeric
     - name: cooldownSeconds
       type:
         scalar: numeric
@@ -188,6 +205,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: minReplicas
       type:
         scalar: numeric
+    - name: mode
+      type:
+        scalar: string
+    - name: onIneffectiveScaleUp
+      type:
+        scalar: string
     - name: scaleDownWindowSeconds
       type:
         scalar: numeric
@@ -197,6 +220,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: targetBacklogAgeSeconds
       type:
         scalar: numeric
+    - name: utilizationPercent
+      type:
+        scalar: numeric
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.EnvironmentVariable
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+    - name: value
+      type:
+        scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.HeaderColumn
   map:
     fields:
@@ -263,6 +298,29 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.LabelValue
+  scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.LeaseStatus
+  map:
+    fields:
+    - name: claimP99Milliseconds
+      type:
+        scalar: numeric
+    - name: pauseMaxMilliseconds
+      type:
+        scalar: numeric
+    - name: recoverySeconds
+      type:
+        scalar: numeric
+    - name: sendP99Milliseconds
+      type:
+        scalar: numeric
+    - name: settleP99Milliseconds
+      type:
+        scalar: numeric
+    - name: shortestSafeSeconds
+      type:
+        scalar: numeric
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Mapping
   map:
     fields:
@@ -285,6 +343,15 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Statuses
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Name
   scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.NetworkPolicy
+  map:
+    fields:
+    - name: metricsNamespace
+      type:
+        scalar: string
+    - name: mode
+      type:
+        scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.OAuth
   map:
     fields:
@@ -304,6 +371,12 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
     - name: tokenEndpoint
+      type:
+        scalar: string
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.ObjectReference
+  map:
+    fields:
+    - name: name
       type:
         scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Ordering
@@ -338,6 +411,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.OutboxRelaySpec
   map:
     fields:
+    - name: backlog
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.BacklogLimits
     - name: batchSize
       type:
         scalar: numeric
@@ -362,15 +438,24 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: maxClaimSeconds
       type:
         scalar: numeric
+    - name: networkPolicy
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.NetworkPolicy
     - name: ordering
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Ordering
     - name: pod
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.PodOverrides
+    - name: podMonitor
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.PodMonitor
     - name: priority
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Priority
+    - name: replicas
+      type:
+        scalar: numeric
     - name: retention
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Retention
@@ -380,6 +465,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: scaling
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Scaling
+    - name: suspend
+      type:
+        scalar: boolean
     - name: table
       type:
         scalar: string
@@ -412,6 +500,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: image
       type:
         scalar: string
+    - name: lease
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.LeaseStatus
     - name: limits
       type:
         list:
@@ -436,12 +527,143 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: topic
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.TopicStatus
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.OutboxReplay
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+    - name: spec
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.OutboxReplaySpec
+    - name: status
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.OutboxReplayStatus
+      default:
+        observedGeneration: -1
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.OutboxReplaySpec
+  map:
+    fields:
+    - name: activeDeadlineSeconds
+      type:
+        scalar: numeric
+    - name: execute
+      type:
+        scalar: boolean
+    - name: reason
+      type:
+        scalar: string
+    - name: relay
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.ObjectReference
+    - name: republish
+      type:
+        scalar: boolean
+    - name: requestedBy
+      type:
+        scalar: string
+    - name: rowsPerSecond
+      type:
+        scalar: numeric
+    - name: selection
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.ReplaySelection
+    - name: suspend
+      type:
+        scalar: boolean
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.OutboxReplayStatus
+  map:
+    fields:
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: finishedAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: replayed
+      type:
+        scalar: numeric
+    - name: request
+      type:
+        scalar: string
+    - name: sample
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: selected
+      type:
+        scalar: numeric
+    - name: skipped
+      type:
+        scalar: numeric
+    - name: startedAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.PodMonitor
+  map:
+    fields:
+    - name: intervalSeconds
+      type:
+        scalar: numeric
+    - name: labels
+      type:
+        map:
+          elementType:
+            namedType: com.github.relayfleet.relayfleet.api.v1alpha1.LabelValue
+    - name: mode
+      type:
+        scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.PodOverrides
   map:
     fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            namedType: com.github.relayfleet.relayfleet.api.v1alpha1.AnnotationValue
+    - name: env
+      type:
+        list:
+          elementType:
+            namedType: com.github.relayfleet.relayfleet.api.v1alpha1.EnvironmentVariable
+          elementRelationship: associative
+          keys:
+          - name
+    - name: imagePullSecrets
+      type:
+        list:
+          elementType:
+            namedType: com.github.relayfleet.relayfleet.api.v1alpha1.ObjectReference
+          elementRelationship: associative
+          keys:
+          - name
+    - name: labels
+      type:
+        map:
+          elementType:
+            namedType: com.github.relayfleet.relayfleet.api.v1alpha1.LabelValue
     - name: resources
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Resources
+    - name: scheduling
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Scheduling
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Pooling
   scalar: string
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Preset
@@ -453,6 +675,30 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: boolean
     - name: oldestPercent
+      type:
+        scalar: numeric
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.ReplaySelection
+  map:
+    fields:
+    - name: errorPattern
+      type:
+        scalar: string
+    - name: failedBefore
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: ids
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: keys
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: limit
       type:
         scalar: numeric
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Resources
@@ -494,10 +740,31 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: maxBackoffSeconds
       type:
         scalar: numeric
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.ScaleChange
+  map:
+    fields:
+    - name: from
+      type:
+        scalar: numeric
+    - name: reason
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: to
+      type:
+        scalar: numeric
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.Scaling
   map:
     fields:
+    - name: catchUpSeconds
+      type:
+        scalar: numeric
     - name: cooldownSeconds
+      type:
+        scalar: numeric
+    - name: maxDatabaseConnections
       type:
         scalar: numeric
     - name: maxReplicas
@@ -506,6 +773,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: minReplicas
       type:
         scalar: numeric
+    - name: mode
+      type:
+        scalar: string
+    - name: onIneffectiveScaleUp
+      type:
+        scalar: string
     - name: scaleDownWindowSeconds
       type:
         scalar: numeric
@@ -515,30 +788,77 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: targetBacklogAgeSeconds
       type:
         scalar: numeric
+    - name: utilizationPercent
+      type:
+        scalar: numeric
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.ScalingStatus
   map:
     fields:
+    - name: activeKeys
+      type:
+        scalar: numeric
     - name: desiredReplicas
       type:
         scalar: numeric
     - name: effective
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.EffectiveScaling
+    - name: estimatedDrainSeconds
+      type:
+        scalar: numeric
+    - name: historyCompleteAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: lastScaleFrom
+      type:
+        scalar: numeric
     - name: lastScaleTime
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: lastScaleTo
+      type:
+        scalar: numeric
     - name: limitedBy
       type:
         scalar: string
     - name: message
       type:
         scalar: string
+    - name: perRelayPerMinute
+      type:
+        scalar: numeric
     - name: reason
       type:
         scalar: string
+    - name: recent
+      type:
+        list:
+          elementType:
+            namedType: com.github.relayfleet.relayfleet.api.v1alpha1.ScaleChange
+          elementRelationship: atomic
     - name: recommendedReplicas
       type:
         scalar: numeric
+    - name: scaleUpBlockedUntil
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Scheduling
+  map:
+    fields:
+    - name: nodeSelector
+      type:
+        map:
+          elementType:
+            namedType: com.github.relayfleet.relayfleet.api.v1alpha1.LabelValue
+    - name: priorityClassName
+      type:
+        scalar: string
+    - name: tolerations
+      type:
+        list:
+          elementType:
+            namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Toleration
+          elementRelationship: atomic
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.SecretSource
   map:
     fields:
@@ -571,6 +891,24 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: schema
       type:
         namedType: com.github.relayfleet.relayfleet.api.v1alpha1.Name
+- name: com.github.relayfleet.relayfleet.api.v1alpha1.Toleration
+  map:
+    fields:
+    - name: effect
+      type:
+        scalar: string
+    - name: key
+      type:
+        scalar: string
+    - name: operator
+      type:
+        scalar: string
+    - name: tolerationSeconds
+      type:
+        scalar: numeric
+    - name: value
+      type:
+        namedType: com.github.relayfleet.relayfleet.api.v1alpha1.LabelValue
 - name: com.github.relayfleet.relayfleet.api.v1alpha1.TopicFrom
   map:
     fields:

@@ -42,6 +42,8 @@ type BacklogStatusApplyConfiguration struct {
 	// rejectedStalePerMinute is how many late writes the fence refused in the
 	// last minute.
 	RejectedStalePerMinute *int64 `json:"rejectedStalePerMinute,omitempty"`
+	// tableBytes is how large the table is on disk, with its indexes.
+	TableBytes *int64 `json:"tableBytes,omitempty"`
 	// sampledAt is when the look was taken.
 	SampledAt *v1.Time `json:"sampledAt,omitempty"`
 }
@@ -137,6 +139,14 @@ func (b *BacklogStatusApplyConfiguration) WithReclaimedPerMinute(value int64) *B
 // If called multiple times, the RejectedStalePerMinute field is set to the value of the last call.
 func (b *BacklogStatusApplyConfiguration) WithRejectedStalePerMinute(value int64) *BacklogStatusApplyConfiguration {
 	b.RejectedStalePerMinute = &value
+	return b
+}
+
+// WithTableBytes sets the TableBytes field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TableBytes field is set to the value of the last call.
+func (b *BacklogStatusApplyConfiguration) WithTableBytes(value int64) *BacklogStatusApplyConfiguration {
+	b.TableBytes = &value
 	return b
 }
 

@@ -7,24 +7,40 @@ package v1alpha1
 //
 // EffectiveScaling is a scaling policy with its defaults filled in.
 type EffectiveScalingApplyConfiguration struct {
+	// mode is Auto or Manual.
+	Mode *string `json:"mode,omitempty"`
 	// minReplicas is the least number of relays.
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 	// maxReplicas is the greatest number of relays.
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
 	// targetBacklogAgeSeconds is the age above which the fleet grows.
 	TargetBacklogAgeSeconds *int32 `json:"targetBacklogAgeSeconds,omitempty"`
+	// catchUpSeconds is within what time a backlog shall be worked off.
+	CatchUpSeconds *int32 `json:"catchUpSeconds,omitempty"`
+	// utilizationPercent is how busy relays shall be.
+	UtilizationPercent *int32 `json:"utilizationPercent,omitempty"`
 	// scaleUpWindowSeconds is how long the age must have been over the target.
 	ScaleUpWindowSeconds *int32 `json:"scaleUpWindowSeconds,omitempty"`
-	// scaleDownWindowSeconds is how long the age must have been low.
+	// scaleDownWindowSeconds is how long fewer relays must have been enough.
 	ScaleDownWindowSeconds *int32 `json:"scaleDownWindowSeconds,omitempty"`
 	// cooldownSeconds is the least time between two changes.
 	CooldownSeconds *int32 `json:"cooldownSeconds,omitempty"`
+	// onIneffectiveScaleUp is what becomes of relays that did not help.
+	OnIneffectiveScaleUp *string `json:"onIneffectiveScaleUp,omitempty"`
 }
 
 // EffectiveScalingApplyConfiguration constructs a declarative configuration of the EffectiveScaling type for use with
 // apply.
 func EffectiveScaling() *EffectiveScalingApplyConfiguration {
 	return &EffectiveScalingApplyConfiguration{}
+}
+
+// WithMode sets the Mode field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Mode field is set to the value of the last call.
+func (b *EffectiveScalingApplyConfiguration) WithMode(value string) *EffectiveScalingApplyConfiguration {
+	b.Mode = &value
+	return b
 }
 
 // WithMinReplicas sets the MinReplicas field in the declarative configuration to the given value
@@ -51,6 +67,22 @@ func (b *EffectiveScalingApplyConfiguration) WithTargetBacklogAgeSeconds(value i
 	return b
 }
 
+// WithCatchUpSeconds sets the CatchUpSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CatchUpSeconds field is set to the value of the last call.
+func (b *EffectiveScalingApplyConfiguration) WithCatchUpSeconds(value int32) *EffectiveScalingApplyConfiguration {
+	b.CatchUpSeconds = &value
+	return b
+}
+
+// WithUtilizationPercent sets the UtilizationPercent field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UtilizationPercent field is set to the value of the last call.
+func (b *EffectiveScalingApplyConfiguration) WithUtilizationPercent(value int32) *EffectiveScalingApplyConfiguration {
+	b.UtilizationPercent = &value
+	return b
+}
+
 // WithScaleUpWindowSeconds sets the ScaleUpWindowSeconds field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the ScaleUpWindowSeconds field is set to the value of the last call.
@@ -72,5 +104,13 @@ func (b *EffectiveScalingApplyConfiguration) WithScaleDownWindowSeconds(value in
 // If called multiple times, the CooldownSeconds field is set to the value of the last call.
 func (b *EffectiveScalingApplyConfiguration) WithCooldownSeconds(value int32) *EffectiveScalingApplyConfiguration {
 	b.CooldownSeconds = &value
+	return b
+}
+
+// WithOnIneffectiveScaleUp sets the OnIneffectiveScaleUp field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the OnIneffectiveScaleUp field is set to the value of the last call.
+func (b *EffectiveScalingApplyConfiguration) WithOnIneffectiveScaleUp(value string) *EffectiveScalingApplyConfiguration {
+	b.OnIneffectiveScaleUp = &value
 	return b
 }

@@ -57,6 +57,22 @@ type OutboxRelaySpecApplyConfiguration struct {
 	// scaling says how the size of the fleet follows the backlog. Unset: the
 	// defaults of its fields.
 	Scaling *ScalingApplyConfiguration `json:"scaling,omitempty"`
+	// replicas is the size of the fleet in scaling mode Manual; kubectl scale and
+	// a HorizontalPodAutoscaler write it. Unset: the fleet stays as large as it is.
+	// In mode Auto it means nothing, and the status says so.
+	Replicas *int32 `json:"replicas,omitempty"`
+	// suspend says that no relay shall run. What is claimed is given back; nothing
+	// is published until it is false again. Unset: false.
+	Suspend *bool `json:"suspend,omitempty"`
+	// backlog says when the backlog is too large for the user. It is a condition
+	// and never changes the size of the fleet. Unset: never.
+	Backlog *BacklogLimitsApplyConfiguration `json:"backlog,omitempty"`
+	// podMonitor lets the Prometheus operator find the relays' metrics. Unset: it
+	// does not.
+	PodMonitor *PodMonitorApplyConfiguration `json:"podMonitor,omitempty"`
+	// networkPolicy says who may connect to the relays. Unset: whoever the
+	// cluster lets.
+	NetworkPolicy *NetworkPolicyApplyConfiguration `json:"networkPolicy,omitempty"`
 	// image pins the relays' image. Unset: the operator's own, which then
 	// follows every upgrade of the operator.
 	Image *string `json:"image,omitempty"`
@@ -203,6 +219,46 @@ func (b *OutboxRelaySpecApplyConfiguration) WithRetry(value *RetryApplyConfigura
 // If called multiple times, the Scaling field is set to the value of the last call.
 func (b *OutboxRelaySpecApplyConfiguration) WithScaling(value *ScalingApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
 	b.Scaling = value
+	return b
+}
+
+// WithReplicas sets the Replicas field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Replicas field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithReplicas(value int32) *OutboxRelaySpecApplyConfiguration {
+	b.Replicas = &value
+	return b
+}
+
+// WithSuspend sets the Suspend field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Suspend field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithSuspend(value bool) *OutboxRelaySpecApplyConfiguration {
+	b.Suspend = &value
+	return b
+}
+
+// WithBacklog sets the Backlog field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Backlog field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithBacklog(value *BacklogLimitsApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
+	b.Backlog = value
+	return b
+}
+
+// WithPodMonitor sets the PodMonitor field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PodMonitor field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithPodMonitor(value *PodMonitorApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
+	b.PodMonitor = value
+	return b
+}
+
+// WithNetworkPolicy sets the NetworkPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NetworkPolicy field is set to the value of the last call.
+func (b *OutboxRelaySpecApplyConfiguration) WithNetworkPolicy(value *NetworkPolicyApplyConfiguration) *OutboxRelaySpecApplyConfiguration {
+	b.NetworkPolicy = value
 	return b
 }
 

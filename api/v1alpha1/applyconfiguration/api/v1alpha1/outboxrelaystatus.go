@@ -37,6 +37,8 @@ type OutboxRelayStatusApplyConfiguration struct {
 	Backlog *BacklogStatusApplyConfiguration `json:"backlog,omitempty"`
 	// scaling is the last decision about the size of the fleet.
 	Scaling *ScalingStatusApplyConfiguration `json:"scaling,omitempty"`
+	// lease is what the relays' own times say of spec.leaseDurationSeconds.
+	Lease *LeaseStatusApplyConfiguration `json:"lease,omitempty"`
 }
 
 // OutboxRelayStatusApplyConfiguration constructs a declarative configuration of the OutboxRelayStatus type for use with
@@ -129,5 +131,13 @@ func (b *OutboxRelayStatusApplyConfiguration) WithBacklog(value *BacklogStatusAp
 // If called multiple times, the Scaling field is set to the value of the last call.
 func (b *OutboxRelayStatusApplyConfiguration) WithScaling(value *ScalingStatusApplyConfiguration) *OutboxRelayStatusApplyConfiguration {
 	b.Scaling = value
+	return b
+}
+
+// WithLease sets the Lease field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Lease field is set to the value of the last call.
+func (b *OutboxRelayStatusApplyConfiguration) WithLease(value *LeaseStatusApplyConfiguration) *OutboxRelayStatusApplyConfiguration {
+	b.Lease = value
 	return b
 }

@@ -2,15 +2,34 @@
 
 package v1alpha1
 
+import (
+	apiv1alpha1 "github.com/relayfleet/relayfleet/api/v1alpha1"
+)
+
 // PodOverridesApplyConfiguration represents a declarative configuration of the PodOverrides type for use
 // with apply.
 //
-// PodOverrides overrides parts of the relays' pods.
+// PodOverrides overrides parts of the relays' pods. There is no template: a
+// relay's pod is the operator's own, and mounts what the spec names.
 type PodOverridesApplyConfiguration struct {
 	// resources are the relay container's. What is unset has the operator's
 	// default: requests of 100m CPU and 128Mi memory, a limit of 512Mi memory.
 	// A change rolls the relays.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
+	// labels are added to the pods. Those of Kubernetes and of the operator are
+	// not for writing. A change rolls the relays.
+	Labels map[string]apiv1alpha1.LabelValue `json:"labels,omitempty"`
+	// annotations are added to the pods. A change rolls the relays.
+	Annotations map[string]apiv1alpha1.AnnotationValue `json:"annotations,omitempty"`
+	// env are further variables of the relay container. Only those are allowed
+	// that cannot lead a relay elsewhere. A change rolls the relays.
+	Env []EnvironmentVariableApplyConfiguration `json:"env,omitempty"`
+	// imagePullSecrets are Secrets of the same namespace that the image is fetched
+	// with. A change rolls the relays.
+	ImagePullSecrets []ObjectReferenceApplyConfiguration `json:"imagePullSecrets,omitempty"`
+	// scheduling says which nodes the pods may run on. Unset: any; they are spread
+	// over zones and nodes where that is possible.
+	Scheduling *SchedulingApplyConfiguration `json:"scheduling,omitempty"`
 }
 
 // PodOverridesApplyConfiguration constructs a declarative configuration of the PodOverrides type for use with
@@ -24,5 +43,67 @@ func PodOverrides() *PodOverridesApplyConfiguration {
 // If called multiple times, the Resources field is set to the value of the last call.
 func (b *PodOverridesApplyConfiguration) WithResources(value *ResourcesApplyConfiguration) *PodOverridesApplyConfiguration {
 	b.Resources = value
+	return b
+}
+
+// WithLabels puts the entries into the Labels field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, the entries provided by each call will be put on the Labels field,
+// overwriting an existing map entries in Labels field with the same key.
+func (b *PodOverridesApplyConfiguration) WithLabels(entries map[string]apiv1alpha1.LabelValue) *PodOverridesApplyConfiguration {
+	if b.Labels == nil && len(entries) > 0 {
+		b.Labels = make(map[string]apiv1alpha1.LabelValue, len(entries))
+	}
+	for k, v := range entries {
+		b.Labels[k] = v
+	}
+	return b
+}
+
+// WithAnnotations puts the entries into the Annotations field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, the entries provided by each call will be put on the Annotations field,
+// overwriting an existing map entries in Annotations field with the same key.
+func (b *PodOverridesApplyConfiguration) WithAnnotations(entries map[string]apiv1alpha1.AnnotationValue) *PodOverridesApplyConfiguration {
+	if b.Annotations == nil && len(entries) > 0 {
+		b.Annotations = make(map[string]apiv1alpha1.AnnotationValue, len(entries))
+	}
+	for k, v := range entries {
+		b.Annotations[k] = v
+	}
+	return b
+}
+
+// WithEnv adds the given value to the Env field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Env field.
+func (b *PodOverridesApplyConfiguration) WithEnv(values ...*EnvironmentVariableApplyConfiguration) *PodOverridesApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithEnv")
+		}
+		b.Env = append(b.Env, *values[i])
+	}
+	return b
+}
+
+// WithImagePullSecrets adds the given value to the ImagePullSecrets field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ImagePullSecrets field.
+func (b *PodOverridesApplyConfiguration) WithImagePullSecrets(values ...*ObjectReferenceApplyConfiguration) *PodOverridesApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithImagePullSecrets")
+		}
+		b.ImagePullSecrets = append(b.ImagePullSecrets, *values[i])
+	}
+	return b
+}
+
+// WithScheduling sets the Scheduling field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Scheduling field is set to the value of the last call.
+func (b *PodOverridesApplyConfiguration) WithScheduling(value *SchedulingApplyConfiguration) *PodOverridesApplyConfiguration {
+	b.Scheduling = value
 	return b
 }

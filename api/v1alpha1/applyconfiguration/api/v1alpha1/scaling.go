@@ -8,28 +8,52 @@ package v1alpha1
 // Scaling says how the size of the fleet follows the backlog. The number itself
 // is in status and in the Deployment, never in spec.
 type ScalingApplyConfiguration struct {
-	// minReplicas is the least number of relays. Unset: 1.
+	// mode is Auto (the operator decides the size) or Manual (spec.replicas is the
+	// size, and the decision only advice). Unset: Auto.
+	Mode *string `json:"mode,omitempty"`
+	// minReplicas is the least number of relays in mode Auto. Unset: 1.
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
-	// maxReplicas is the greatest number of relays. Unset: 10.
+	// maxReplicas is the greatest number of relays in mode Auto. Unset: 10.
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
+	// maxDatabaseConnections is how many connections to the database the fleet may
+	// need, which limits its size. Unset: no limit.
+	MaxDatabaseConnections *int32 `json:"maxDatabaseConnections,omitempty"`
 	// targetBacklogAgeSeconds is how long the oldest row may have been due
 	// before the fleet grows. Unset: 30.
 	TargetBacklogAgeSeconds *int32 `json:"targetBacklogAgeSeconds,omitempty"`
+	// catchUpSeconds is within what time a backlog shall be worked off, which says
+	// how many relays it takes. Unset: 300.
+	CatchUpSeconds *int32 `json:"catchUpSeconds,omitempty"`
+	// utilizationPercent is how busy relays shall be, in percent of what one is
+	// known to publish. Unset: 80.
+	UtilizationPercent *int32 `json:"utilizationPercent,omitempty"`
 	// scaleUpWindowSeconds is how long the age must have been over the target
 	// before the fleet grows. 0: at once. Unset: 30.
 	ScaleUpWindowSeconds *int32 `json:"scaleUpWindowSeconds,omitempty"`
-	// scaleDownWindowSeconds is how long the age must have been under 30 % of
-	// the target before the fleet shrinks. Unset: 300.
+	// scaleDownWindowSeconds is how long fewer relays must have been enough
+	// before the fleet shrinks. Unset: 300.
 	ScaleDownWindowSeconds *int32 `json:"scaleDownWindowSeconds,omitempty"`
 	// cooldownSeconds is the least time between two changes of the size, in
 	// either direction. 0: none. Unset: 60.
 	CooldownSeconds *int32 `json:"cooldownSeconds,omitempty"`
+	// onIneffectiveScaleUp says what becomes of relays that were added and did not
+	// help: Revert (they go again, and none is added for half an hour), Hold (they
+	// stay, and none is added) or Ignore. Unset: Revert.
+	OnIneffectiveScaleUp *string `json:"onIneffectiveScaleUp,omitempty"`
 }
 
 // ScalingApplyConfiguration constructs a declarative configuration of the Scaling type for use with
 // apply.
 func Scaling() *ScalingApplyConfiguration {
 	return &ScalingApplyConfiguration{}
+}
+
+// WithMode sets the Mode field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Mode field is set to the value of the last call.
+func (b *ScalingApplyConfiguration) WithMode(value string) *ScalingApplyConfiguration {
+	b.Mode = &value
+	return b
 }
 
 // WithMinReplicas sets the MinReplicas field in the declarative configuration to the given value
@@ -48,11 +72,35 @@ func (b *ScalingApplyConfiguration) WithMaxReplicas(value int32) *ScalingApplyCo
 	return b
 }
 
+// WithMaxDatabaseConnections sets the MaxDatabaseConnections field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MaxDatabaseConnections field is set to the value of the last call.
+func (b *ScalingApplyConfiguration) WithMaxDatabaseConnections(value int32) *ScalingApplyConfiguration {
+	b.MaxDatabaseConnections = &value
+	return b
+}
+
 // WithTargetBacklogAgeSeconds sets the TargetBacklogAgeSeconds field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the TargetBacklogAgeSeconds field is set to the value of the last call.
 func (b *ScalingApplyConfiguration) WithTargetBacklogAgeSeconds(value int32) *ScalingApplyConfiguration {
 	b.TargetBacklogAgeSeconds = &value
+	return b
+}
+
+// WithCatchUpSeconds sets the CatchUpSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CatchUpSeconds field is set to the value of the last call.
+func (b *ScalingApplyConfiguration) WithCatchUpSeconds(value int32) *ScalingApplyConfiguration {
+	b.CatchUpSeconds = &value
+	return b
+}
+
+// WithUtilizationPercent sets the UtilizationPercent field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UtilizationPercent field is set to the value of the last call.
+func (b *ScalingApplyConfiguration) WithUtilizationPercent(value int32) *ScalingApplyConfiguration {
+	b.UtilizationPercent = &value
 	return b
 }
 
@@ -77,5 +125,13 @@ func (b *ScalingApplyConfiguration) WithScaleDownWindowSeconds(value int32) *Sca
 // If called multiple times, the CooldownSeconds field is set to the value of the last call.
 func (b *ScalingApplyConfiguration) WithCooldownSeconds(value int32) *ScalingApplyConfiguration {
 	b.CooldownSeconds = &value
+	return b
+}
+
+// WithOnIneffectiveScaleUp sets the OnIneffectiveScaleUp field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the OnIneffectiveScaleUp field is set to the value of the last call.
+func (b *ScalingApplyConfiguration) WithOnIneffectiveScaleUp(value string) *ScalingApplyConfiguration {
+	b.OnIneffectiveScaleUp = &value
 	return b
 }

@@ -16,14 +16,36 @@ type ScalingStatusApplyConfiguration struct {
 	// recommendedReplicas is how many there would be without limits.
 	RecommendedReplicas *int32 `json:"recommendedReplicas,omitempty"`
 	// limitedBy says what keeps desiredReplicas from recommendedReplicas:
-	// MinReplicas or MaxReplicas. Absent: nothing.
+	// KeyParallelism, MaxDatabaseConnections, MaxReplicas, MinReplicas,
+	// OperatorLimit or TableOwner. Absent: nothing.
 	LimitedBy *string `json:"limitedBy,omitempty"`
 	// reason is the decision in one word.
 	Reason *string `json:"reason,omitempty"`
 	// message is the decision in one sentence with numbers.
 	Message *string `json:"message,omitempty"`
+	// perRelayPerMinute is how many events one busy relay is known to publish per
+	// minute. Absent: none has been busy yet.
+	PerRelayPerMinute *int64 `json:"perRelayPerMinute,omitempty"`
+	// estimatedDrainSeconds is how long the backlog takes at the present rates.
+	// Absent: it is not known, or the backlog does not fall.
+	EstimatedDrainSeconds *int64 `json:"estimatedDrainSeconds,omitempty"`
+	// activeKeys is how many keys the waiting rows have, in ordering mode Key. It
+	// stops at backlog.countLimit.
+	ActiveKeys *int64 `json:"activeKeys,omitempty"`
 	// lastScaleTime is when desiredReplicas last changed.
 	LastScaleTime *v1.Time `json:"lastScaleTime,omitempty"`
+	// lastScaleFrom is what desiredReplicas was before that.
+	LastScaleFrom *int32 `json:"lastScaleFrom,omitempty"`
+	// lastScaleTo is what it became.
+	LastScaleTo *int32 `json:"lastScaleTo,omitempty"`
+	// scaleUpBlockedUntil is when relays may be added again, after some that were
+	// added did not help.
+	ScaleUpBlockedUntil *v1.Time `json:"scaleUpBlockedUntil,omitempty"`
+	// historyCompleteAt is from when on the operator has watched for long enough
+	// to take relays away. Absent: since before the last write.
+	HistoryCompleteAt *v1.Time `json:"historyCompleteAt,omitempty"`
+	// recent are the last changes of desiredReplicas, the newest first.
+	Recent []ScaleChangeApplyConfiguration `json:"recent,omitempty"`
 	// effective is the policy with its defaults filled in.
 	Effective *EffectiveScalingApplyConfiguration `json:"effective,omitempty"`
 }
@@ -74,11 +96,80 @@ func (b *ScalingStatusApplyConfiguration) WithMessage(value string) *ScalingStat
 	return b
 }
 
+// WithPerRelayPerMinute sets the PerRelayPerMinute field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PerRelayPerMinute field is set to the value of the last call.
+func (b *ScalingStatusApplyConfiguration) WithPerRelayPerMinute(value int64) *ScalingStatusApplyConfiguration {
+	b.PerRelayPerMinute = &value
+	return b
+}
+
+// WithEstimatedDrainSeconds sets the EstimatedDrainSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EstimatedDrainSeconds field is set to the value of the last call.
+func (b *ScalingStatusApplyConfiguration) WithEstimatedDrainSeconds(value int64) *ScalingStatusApplyConfiguration {
+	b.EstimatedDrainSeconds = &value
+	return b
+}
+
+// WithActiveKeys sets the ActiveKeys field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ActiveKeys field is set to the value of the last call.
+func (b *ScalingStatusApplyConfiguration) WithActiveKeys(value int64) *ScalingStatusApplyConfiguration {
+	b.ActiveKeys = &value
+	return b
+}
+
 // WithLastScaleTime sets the LastScaleTime field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the LastScaleTime field is set to the value of the last call.
 func (b *ScalingStatusApplyConfiguration) WithLastScaleTime(value v1.Time) *ScalingStatusApplyConfiguration {
 	b.LastScaleTime = &value
+	return b
+}
+
+// WithLastScaleFrom sets the LastScaleFrom field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LastScaleFrom field is set to the value of the last call.
+func (b *ScalingStatusApplyConfiguration) WithLastScaleFrom(value int32) *ScalingStatusApplyConfiguration {
+	b.LastScaleFrom = &value
+	return b
+}
+
+// WithLastScaleTo sets the LastScaleTo field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LastScaleTo field is set to the value of the last call.
+func (b *ScalingStatusApplyConfiguration) WithLastScaleTo(value int32) *ScalingStatusApplyConfiguration {
+	b.LastScaleTo = &value
+	return b
+}
+
+// WithScaleUpBlockedUntil sets the ScaleUpBlockedUntil field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ScaleUpBlockedUntil field is set to the value of the last call.
+func (b *ScalingStatusApplyConfiguration) WithScaleUpBlockedUntil(value v1.Time) *ScalingStatusApplyConfiguration {
+	b.ScaleUpBlockedUntil = &value
+	return b
+}
+
+// WithHistoryCompleteAt sets the HistoryCompleteAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HistoryCompleteAt field is set to the value of the last call.
+func (b *ScalingStatusApplyConfiguration) WithHistoryCompleteAt(value v1.Time) *ScalingStatusApplyConfiguration {
+	b.HistoryCompleteAt = &value
+	return b
+}
+
+// WithRecent adds the given value to the Recent field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Recent field.
+func (b *ScalingStatusApplyConfiguration) WithRecent(values ...*ScaleChangeApplyConfiguration) *ScalingStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithRecent")
+		}
+		b.Recent = append(b.Recent, *values[i])
+	}
 	return b
 }
 
