@@ -13,8 +13,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -148,10 +151,11 @@ func isChildName(name, base string) bool {
 	return name == base || len(name) > len(base) && name[:len(base)+1] == base+"-"
 }
 
-// version moves with whatever a user can change: a Deployment's status moves the
-// resource version all the time, its generation only when somebody wants something.
+// version moves with whatever a user can change: a status moves the resource version
+// all the time, the generation moves only when somebody wants something.
 func version(object client.Object) string {
-	if _, isDeployment := object.(*appsv1.Deployment); isDeployment {
+	switch object.(type) {
+	case *appsv1.Deployment, *policyv1.PodDisruptionBudget:
 		return strconv.FormatInt(object.GetGeneration(), 10)
 	}
 	return object.GetResourceVersion()
@@ -165,6 +169,12 @@ func kindOf(object client.Object) string {
 		return "ConfigMap"
 	case *corev1.ServiceAccount:
 		return "ServiceAccount"
+	case *policyv1.PodDisruptionBudget:
+		return "PodDisruptionBudget"
+	case *networkingv1.NetworkPolicy:
+		return "NetworkPolicy"
+	case *unstructured.Unstructured:
+		return object.GetObjectKind().GroupVersionKind().Kind
 	default:
 		return fmt.Sprintf("%T", object)
 	}

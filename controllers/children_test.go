@@ -204,9 +204,7 @@ func TestSettingsThatARelayWouldRefuseAreNotRolledOut(t *testing.T) { //nolint:p
 	w.waitFor(v1alpha1.ConditionReady, metav1.ConditionFalse, "SettingsInvalid")
 	require.Equal(t, before.Generation, w.deployment().Generation)
 
-	o := w.get()
-	o.Spec.Mapping.Columns.Key = nil
-	require.NoError(t, admin.Update(t.Context(), o))
+	w.change(func(s *v1alpha1.OutboxRelaySpec) { s.Mapping.Columns.Key = nil })
 	w.wait("no Stalled any more", func(o *v1alpha1.OutboxRelay) bool {
 		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionStalled) == nil
 	})

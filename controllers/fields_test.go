@@ -15,6 +15,7 @@ import (
 func TestTheReferenceHasEveryField(t *testing.T) {
 	t.Parallel()
 	forEachKind(t, func(t *testing.T, k kind) {
+		t.Helper()
 		schema := k.schema(t)
 		require.ElementsMatch(t, fieldsOf(schema.Properties["spec"], ""), documented(t, k.spec))
 		require.ElementsMatch(t, fieldsOf(schema.Properties["status"], ""), documented(t, k.status))
@@ -62,13 +63,16 @@ func TestTheReferenceHasEveryReason(t *testing.T) {
 		scaling.SampleUnavailable, scaling.BrokerUnavailable, scaling.DatabaseUnavailable, scaling.RelaysNotReady,
 		scaling.Cooldown, scaling.HistoryIncomplete, scaling.Stabilizing, scaling.WithinTarget,
 		scaling.BacklogOverTarget, scaling.BacklogLow, scaling.WithinBounds,
+		scaling.Suspended, scaling.Manual,
 	} {
 		require.Contains(t, text, "| "+string(reason)+" |")
 	}
 	for _, reason := range []string{
 		reasonRelaysRunning, reasonRelaysNotReady, reasonRolloutInProgress, reasonRetrying, reasonNotReported, reasonReachable,
 		reasonValid, reasonSampled, reasonWaitingForRelays, reasonNoRelayAnswers, reasonTableNotSampled, reasonForeignObject,
-		reasonChildRejected, reasonSettingsInvalid, reasonChildTerminating,
+		reasonChildRejected, reasonSettingsInvalid, reasonChildTerminating, reasonPodMonitorUnknown, reasonSuspended,
+		reasonSuspending, reasonManual, reasonFollowingBacklog, reasonWithinLimits, reasonWithinTarget, reasonBacklogOverTarget,
+		reasonTooManyRows, reasonTableTooLarge, reasonCountingStops, reasonNoFailedEvents, reasonEventsFailed, reasonNotRecorded,
 	} {
 		require.Regexp(t, `\b`+reason+`\b`, text)
 	}

@@ -25,8 +25,7 @@ func TestTheRelaysRunTheImageOfTheManagersPod(t *testing.T) {
 	w.create(w.outbox())
 	o := w.wait("an image", func(o *v1alpha1.OutboxRelay) bool { return o.Status.Image != "" })
 	require.Equal(t, "registry.example.com/relayfleet:v7", o.Status.Image)
-	o.Spec.Image = "registry.example.com/relayfleet:v6"
-	require.NoError(t, admin.Update(t.Context(), o))
+	o = w.change(func(s *v1alpha1.OutboxRelaySpec) { s.Image = "registry.example.com/relayfleet:v6" })
 	w.wait("the pinned image", func(got *v1alpha1.OutboxRelay) bool { return got.Status.Image == o.Spec.Image })
 }
 

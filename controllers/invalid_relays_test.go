@@ -18,6 +18,7 @@ type invalid struct {
 
 // set writes a value, or removes what is there if value is nil.
 func set(t *testing.T, value any, path ...string) func(map[string]any) {
+	t.Helper()
 	return func(o map[string]any) {
 		if value == nil {
 			unstructured.RemoveNestedField(o, path...)

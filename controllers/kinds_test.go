@@ -28,7 +28,10 @@ func kinds() []kind {
 		},
 		{
 			plural: "outboxreplays", spec: "OutboxReplay spec", status: "OutboxReplay status", samples: "../config/samples/replays/*.yaml",
-			invalid: func(t *testing.T) []invalid { return append(invalidReplays(t), invalidReplayChanges(t)...) },
+			invalid: func(t *testing.T) []invalid {
+				t.Helper()
+				return append(invalidReplays(t), invalidReplayChanges(t)...)
+			},
 		},
 	}
 }

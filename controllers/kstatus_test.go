@@ -44,9 +44,7 @@ func TestKstatusIsRightAtEveryMomentOfALife(t *testing.T) {
 	w.says(o, pod, well)
 	life.expect(status.CurrentStatus)
 
-	o = w.get()
-	o.Spec.BatchSize = 7
-	require.NoError(t, admin.Update(t.Context(), o))
+	o = w.change(func(s *v1alpha1.OutboxRelaySpec) { s.BatchSize = 7 })
 	life.expect(status.InProgressStatus)
 	w.wait("the new template", func(got *v1alpha1.OutboxRelay) bool {
 		return got.Status.ObservedGeneration == o.Generation

@@ -37,9 +37,7 @@ func TestTheNextLeaderGoesOn(t *testing.T) {
 
 	w.startOperator(elect)
 	stop()
-	o := w.get()
-	o.Spec.BatchSize = 7
-	require.NoError(t, admin.Update(t.Context(), o))
+	o := w.change(func(s *v1alpha1.OutboxRelaySpec) { s.BatchSize = 7 })
 	w.wait("observed by the next", func(got *v1alpha1.OutboxRelay) bool { return got.Status.ObservedGeneration == o.Generation })
 	require.NotEqual(t, first, holder())
 }

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +26,10 @@ import (
 	"github.com/relayfleet/relayfleet/controllers/backlog"
 	"github.com/relayfleet/relayfleet/controllers/resources"
 )
+
+// installNamespace is where config/install puts the operator; one that runs outside of
+// a pod does not know a namespace of its own.
+const installNamespace = "relayfleet-system"
 
 // leaderElectionID names the lease that the leader holds.
 const leaderElectionID = "relayfleet-controller"
@@ -93,6 +100,7 @@ func managerOptions(scheme *runtime.Scheme, o Options) manager.Options {
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
 				&appsv1.Deployment{}: ours, &corev1.ConfigMap{}: ours, &corev1.ServiceAccount{}: ours, &corev1.Pod{}: ours,
+				&policyv1.PodDisruptionBudget{}: ours, &networkingv1.NetworkPolicy{}: ours,
 			},
 			// Reading a kind by mistake must not start a watch of the whole cluster.
 			ReaderFailOnMissingInformer: true,
@@ -152,8 +160,8 @@ func addOutboxRelays(ctx context.Context, m manager.Manager, o Options) error {
 		poller:  poller,
 		events:  m.GetEventRecorder(resources.FieldOwner),
 		memory:  &memory{tracks: map[types.NamespacedName]*track{}},
-		image:   image,
-		now:     time.Now,
+		image:   image, namespace: cmp.Or(o.Pod.Namespace, installNamespace),
+		now: time.Now,
 	}
 	return r.watch(m, o)
 }

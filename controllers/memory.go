@@ -30,6 +30,8 @@ type track struct {
 	// templateGeneration is the Deployment's generation when its template last
 	// changed: later ones only changed the size.
 	templateGeneration int64
+	// monitoring is nil until a PodMonitor was made sure of, or its absence.
+	monitoring *monitoring
 
 	// status is what was written last, and statusVersion the resource's version
 	// after that: the cache may still show an older one.

@@ -33,6 +33,9 @@ import (
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=podmonitors,verbs=get;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=relayfleet-system,roleName=relayfleet-leader-election
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch,namespace=relayfleet-system,roleName=relayfleet-leader-election
@@ -47,7 +50,9 @@ type OutboxRelayReconciler struct {
 	memory  *memory
 	// image is the relays' image where the resource names none.
 	image string
-	now   func() time.Time
+	// namespace is the operator's own.
+	namespace string
+	now       func() time.Time
 }
 
 // scope is one pass: what it read, what it found, what it will say.
@@ -87,6 +92,9 @@ func (r *OutboxRelayReconciler) Reconcile(ctx context.Context, request reconcile
 		r.applySettings,
 		r.applyDeployment,
 		r.removeOldSettings,
+		r.applyDisruptionBudget,
+		r.applyNetworkPolicy,
+		r.applyPodMonitor,
 	} {
 		if s.problem = phase(ctx, s); s.problem != nil {
 			break
@@ -182,6 +190,12 @@ func (r *OutboxRelayReconciler) decide(_ context.Context, s *scope) error {
 	sample := sampleOf(s)
 	s.track.history = scaling.Observe(s.now, s.policy, sample, s.track.history)
 	s.decision = scaling.Decide(s.now, s.policy, sample, s.track.history)
+	switch spec := s.relay.Spec; {
+	case spec.Suspend:
+		s.decision = scaling.Suspend()
+	case spec.Scaling.Effective().Mode == v1alpha1.ScalingManual:
+		s.decision = scaling.ByHand(s.track.desired, spec.Replicas, s.decision)
+	}
 	if s.track.desired != 0 && s.track.desired != s.decision.Desired {
 		s.track.history.LastScale = s.now
 	}

@@ -72,8 +72,14 @@ func (s *scope) status(before v1alpha1.OutboxRelayStatus) v1alpha1.OutboxRelaySt
 		s.setSchemaValid,
 		s.setBrokerReachable,
 		s.setBacklogKnown,
+		s.setBacklogWithinTarget,
+		s.setBacklogOverLimit,
+		s.setFailedEvents,
+		s.setScalingActive,
+		s.setScalingLimited,
 		s.setKeyOrderKept,
 		s.setNotificationsHeard,
+		s.setAvailable,
 		s.setStalled,
 		s.setReconciling,
 		s.setReady,
@@ -184,6 +190,8 @@ func (s *scope) setBacklogKnown(status *v1alpha1.OutboxRelayStatus) {
 	case s.observation.Running > 0:
 		set(metav1.ConditionFalse, reasonNoRelayAnswers,
 			"no running relay "+silence(s.observation.Failure)+"; the last known age means at least, and the size is held")
+	case s.relay.Spec.Suspend:
+		set(metav1.ConditionUnknown, reasonSuspended, "no relay runs that could look at the table")
 	default:
 		set(metav1.ConditionUnknown, reasonWaitingForRelays, "no relay is running yet")
 	}
@@ -209,7 +217,7 @@ func (s *scope) setStalled(status *v1alpha1.OutboxRelayStatus) {
 		return
 	}
 	for _, c := range s.trouble() {
-		if c.advice.gravity == needsHuman {
+		if c.advice.gravity == needsHuman && !s.relay.Spec.Suspend {
 			s.set(status, v1alpha1.ConditionStalled, metav1.ConditionTrue, c.advice.reason, c.advice.say(&s.relay.Spec, c.finding))
 			return
 		}
@@ -229,7 +237,9 @@ func (s *scope) setReconciling(status *v1alpha1.OutboxRelayStatus) {
 		set(waiting.reason, waiting.message)
 	case s.problem != nil:
 		set(reasonRetrying, "the last pass failed and is tried again: see the operator's log")
-	case !isRolledOut(s.deployment, s.track.templateGeneration):
+	case s.relay.Spec.Suspend && !s.isSuspended():
+		set(reasonSuspending, "spec.suspend is true: the relays give back what they have claimed and end")
+	case !s.relay.Spec.Suspend && !isRolledOut(s.deployment, s.track.templateGeneration):
 		set(reasonRolloutInProgress, "the relays are being replaced by ones of the current template")
 	default:
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
@@ -254,6 +264,10 @@ func (s *scope) setReady(status *v1alpha1.OutboxRelayStatus) {
 	}
 	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
 		set(metav1.ConditionFalse, stalled.Reason, stalled.Message)
+		return
+	}
+	if s.relay.Spec.Suspend {
+		set(metav1.ConditionTrue, reasonSuspended, "spec.suspend is true: no relay runs and nothing is published")
 		return
 	}
 	ready := s.deployment != nil && s.deployment.Status.ReadyReplicas > 0
@@ -314,24 +328,35 @@ func (s *scope) set(status *v1alpha1.OutboxRelayStatus, condition string, value 
 	})
 }
 
+// tellable are the conditions whose changes are told, with the status that is bad.
+var tellable = map[string]metav1.ConditionStatus{
+	v1alpha1.ConditionDatabaseReachable:   metav1.ConditionFalse,
+	v1alpha1.ConditionSchemaValid:         metav1.ConditionFalse,
+	v1alpha1.ConditionBrokerReachable:     metav1.ConditionFalse,
+	v1alpha1.ConditionBacklogKnown:        metav1.ConditionFalse,
+	v1alpha1.ConditionBacklogWithinTarget: metav1.ConditionFalse,
+	v1alpha1.ConditionBacklogOverLimit:    metav1.ConditionTrue,
+	v1alpha1.ConditionFailedEvents:        metav1.ConditionTrue,
+	v1alpha1.ConditionLeaseSafe:           metav1.ConditionFalse,
+	v1alpha1.ConditionKeyOrderKept:        metav1.ConditionFalse,
+	v1alpha1.ConditionNotificationsHeard:  metav1.ConditionFalse,
+}
+
 // tell records an event for what has changed between two statuses, and only then.
 func (r *OutboxRelayReconciler) tell(relay *v1alpha1.OutboxRelay, before, after v1alpha1.OutboxRelayStatus) {
 	told := map[string]bool{}
-	for _, condition := range []string{
-		v1alpha1.ConditionDatabaseReachable, v1alpha1.ConditionSchemaValid, v1alpha1.ConditionBrokerReachable,
-		v1alpha1.ConditionBacklogKnown, v1alpha1.ConditionKeyOrderKept, v1alpha1.ConditionNotificationsHeard,
-	} {
+	for condition, bad := range tellable {
 		now := meta.FindStatusCondition(after.Conditions, condition)
 		if now == nil {
 			continue // The spec does not ask for it.
 		}
 		was := meta.FindStatusCondition(before.Conditions, condition)
-		wasBad := was != nil && was.Status == metav1.ConditionFalse
+		wasBad := was != nil && was.Status == bad
 		switch {
-		case now.Status == metav1.ConditionFalse && (!wasBad || was.Reason != now.Reason):
+		case now.Status == bad && (!wasBad || was.Reason != now.Reason):
 			told[now.Reason] = true
 			r.events.Eventf(relay, nil, corev1.EventTypeWarning, now.Reason, "Check", "%s", now.Message)
-		case now.Status == metav1.ConditionTrue && wasBad:
+		case now.Status != bad && now.Status != metav1.ConditionUnknown && wasBad:
 			r.events.Eventf(relay, nil, corev1.EventTypeNormal, now.Reason, "Check", "%s: %s", condition, now.Message)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -38,6 +40,8 @@ func (r *OutboxRelayReconciler) watch(m manager.Manager, o Options) error {
 		Owns(&appsv1.Deployment{}, builder.WithPredicates(deploymentChanged())).
 		Owns(&corev1.ConfigMap{}).
 		Owns(&corev1.ServiceAccount{}).
+		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(wantedChanged())).
+		Owns(&networkingv1.NetworkPolicy{}).
 		WatchesRawSource(source.TypedChannel(r.poller.Woken(), toRequest())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: o.Workers,
@@ -57,6 +61,11 @@ func toRequest() handler.TypedEventHandler[types.NamespacedName, reconcile.Reque
 		func(_ context.Context, name types.NamespacedName) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: name}}
 		})
+}
+
+// wantedChanged passes what somebody wants, not what has become of it.
+func wantedChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
 }
 
 // deploymentChanged passes what a status is made of. The generation alone would

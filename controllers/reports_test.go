@@ -248,13 +248,9 @@ func TestAddedPartitionsAreAConditionForAnHour(t *testing.T) {
 	require.Contains(t, c.Message, "has 6 partitions")
 	require.EqualValues(t, 4, *w.get().Status.Topic.PartitionsBefore)
 
-	o = w.get()
-	o.Spec.Topic = "another"
-	require.NoError(t, admin.Update(t.Context(), o))
+	w.change(func(s *v1alpha1.OutboxRelaySpec) { s.Topic = "another" })
 	w.waitFor(v1alpha1.ConditionKeyOrderKept, metav1.ConditionUnknown, reasonNotReported)
-	o = w.get()
-	o.Spec.Ordering = v1alpha1.Ordering{}
-	require.NoError(t, admin.Update(t.Context(), o))
+	w.change(func(s *v1alpha1.OutboxRelaySpec) { s.Ordering = v1alpha1.Ordering{} })
 	w.wait("no condition without an order", func(o *v1alpha1.OutboxRelay) bool {
 		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionKeyOrderKept) == nil
 	})
@@ -309,9 +305,7 @@ func TestNotificationsThatAreNotHeard(t *testing.T) {
 	require.Contains(t, c.Message, `relays do not hear notifications of channel "inserts"`)
 	require.Equal(t, 1, w.events(reasonNotHeard))
 	w.waitFor(v1alpha1.ConditionReady, metav1.ConditionTrue, reasonRelaysRunning)
-	o = w.get()
-	o.Spec.WakeUp = v1alpha1.WakeUp{}
-	require.NoError(t, admin.Update(t.Context(), o))
+	w.change(func(s *v1alpha1.OutboxRelaySpec) { s.WakeUp = v1alpha1.WakeUp{} })
 	w.wait("no condition without listening", func(o *v1alpha1.OutboxRelay) bool {
 		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionNotificationsHeard) == nil
 	})

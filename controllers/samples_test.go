@@ -14,6 +14,7 @@ import (
 func TestTheSamplesHaveEveryField(t *testing.T) {
 	t.Parallel()
 	forEachKind(t, func(t *testing.T, k kind) {
+		t.Helper()
 		samples := k.sampleObjects(t, "any")
 		eachField(k.specSchema(t), "", func(path string, _ apiextensionsv1.JSONSchemaProps, _ bool) {
 			require.True(t, slices.ContainsFunc(samples, func(o *unstructured.Unstructured) bool {

@@ -121,8 +121,6 @@ func TestAChangedBoundCountsAtOnce(t *testing.T) {
 	w.create(w.outbox(quick))
 	w.startOperator()
 	w.desired(1)
-	o := w.get()
-	o.Spec.Scaling.MinReplicas = 3
-	require.NoError(t, admin.Update(t.Context(), o))
+	w.change(func(s *v1alpha1.OutboxRelaySpec) { s.Scaling.MinReplicas = 3 })
 	w.desired(3)
 }

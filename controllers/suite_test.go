@@ -46,7 +46,8 @@ const pause = 50 * time.Millisecond
 var (
 	// admin may do everything; it stands for users and for Kubernetes' own
 	// controllers, which a bare API server does not have.
-	admin client.Client
+	admin       client.Client
+	adminConfig *rest.Config
 	// operator is what managers connect with: a user who is bound to exactly the
 	// roles of config/install and to nothing else.
 	operator *rest.Config
@@ -88,6 +89,7 @@ func runSuite(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	config.QPS = -1
+	adminConfig = config
 	if admin, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return 0, err
 	}

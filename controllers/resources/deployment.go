@@ -3,6 +3,7 @@ package resources
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,6 +34,7 @@ const (
 	// memoryTargetPercent of the memory limit is where Go collects harder,
 	// before the kernel ends the relay.
 	memoryTargetPercent = 90
+	goMemoryLimit       = "GOMEMLIMIT"
 )
 
 // KeptSettings is how many of a resource's settings are kept, the current one
@@ -61,7 +63,9 @@ func Deployment(relay *v1alpha1.OutboxRelay, fleet Fleet) *applyappsv1.Deploymen
 			WithSelector(applymetav1.LabelSelector().WithMatchLabels(Selector(relay))).
 			WithStrategy(rollout()).
 			WithTemplate(applycorev1.PodTemplateSpec().
-				WithLabels(labels.Merge(childLabels(relay), labels.Set{LabelResource: string(relay.UID)})).
+				WithLabels(labels.Merge(values(relay.Spec.Pod.Labels),
+					labels.Merge(childLabels(relay), labels.Set{LabelResource: string(relay.UID)}))).
+				WithAnnotations(values(relay.Spec.Pod.Annotations)).
 				WithSpec(pod(relay, fleet))))
 }
 
@@ -76,7 +80,7 @@ func rollout() *applyappsv1.DeploymentStrategyApplyConfiguration {
 }
 
 func pod(relay *v1alpha1.OutboxRelay, fleet Fleet) *applycorev1.PodSpecApplyConfiguration {
-	return applycorev1.PodSpec().
+	spec := applycorev1.PodSpec().
 		WithServiceAccountName(Name(relay)).
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
@@ -86,6 +90,11 @@ func pod(relay *v1alpha1.OutboxRelay, fleet Fleet) *applycorev1.PodSpecApplyConf
 			WithSeccompProfile(applycorev1.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
 		WithContainers(container(relay, fleet)).
 		WithVolumes(volumes(relay, fleet)...)
+	for _, secret := range relay.Spec.Pod.ImagePullSecrets {
+		spec.WithImagePullSecrets(applycorev1.LocalObjectReference().WithName(secret.Name))
+	}
+	schedule(spec, relay)
+	return spec
 }
 
 func volumes(relay *v1alpha1.OutboxRelay, fleet Fleet) []*applycorev1.VolumeApplyConfiguration {
@@ -117,7 +126,7 @@ func container(relay *v1alpha1.OutboxRelay, fleet Fleet) *applycorev1.ContainerA
 		WithName(ContainerName).
 		WithImage(fleet.Image).
 		WithArgs(arguments(relay)...).
-		WithEnv(environment(limits)...).
+		WithEnv(environment(limits, relay.Spec.Pod.Env)...).
 		WithPorts(
 			applycorev1.ContainerPort().
 				WithName(reportPortName).WithContainerPort(ReportPort).WithProtocol(corev1.ProtocolTCP),
@@ -143,14 +152,18 @@ func arguments(relay *v1alpha1.OutboxRelay) []string {
 	}
 }
 
-func environment(limits corev1.ResourceList) []*applycorev1.EnvVarApplyConfiguration {
+func environment(limits corev1.ResourceList, further []v1alpha1.EnvironmentVariable) []*applycorev1.EnvVarApplyConfiguration {
 	env := []*applycorev1.EnvVarApplyConfiguration{
 		fromPod("POD_NAME", "metadata.name"),
 		fromPod("POD_UID", "metadata.uid"),
 	}
-	if memory, limited := limits[corev1.ResourceMemory]; limited {
+	isOurs := func(v v1alpha1.EnvironmentVariable) bool { return v.Name == goMemoryLimit }
+	if memory, limited := limits[corev1.ResourceMemory]; limited && !slices.ContainsFunc(further, isOurs) {
 		target := memory.Value() / 100 * memoryTargetPercent
-		env = append(env, applycorev1.EnvVar().WithName("GOMEMLIMIT").WithValue(strconv.FormatInt(target, 10)))
+		env = append(env, applycorev1.EnvVar().WithName(goMemoryLimit).WithValue(strconv.FormatInt(target, 10)))
+	}
+	for _, v := range further {
+		env = append(env, applycorev1.EnvVar().WithName(v.Name).WithValue(v.Value))
 	}
 	return env
 }

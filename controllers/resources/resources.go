@@ -30,6 +30,10 @@ const (
 	labelComponent = "app.kubernetes.io/component"
 	labelPartOf    = "app.kubernetes.io/part-of"
 
+	componentRelay = "relay"
+	// ComponentReplay tells the pods of an OutboxReplay from relays.
+	ComponentReplay = "replay"
+
 	// ReportPort is where a relay serves its report and its probes.
 	ReportPort = 8080
 	// MetricsPort is where a relay serves its metrics.
@@ -48,12 +52,21 @@ func Selector(relay *v1alpha1.OutboxRelay) labels.Set {
 	return labels.Set{
 		labelName:      "relayfleet",
 		labelInstance:  relay.Name,
-		labelComponent: "relay",
+		labelComponent: componentRelay,
 	}
 }
 
 func childLabels(relay *v1alpha1.OutboxRelay) labels.Set {
 	return labels.Merge(Selector(relay), labels.Set{labelPartOf: "relayfleet", LabelManagedBy: FieldOwner})
+}
+
+// values are labels or annotations without their type.
+func values[V ~string](typed map[string]V) map[string]string {
+	plain := make(map[string]string, len(typed))
+	for name, value := range typed {
+		plain[name] = string(value)
+	}
+	return plain
 }
 
 // ownerReference makes the child go with the resource.

@@ -101,7 +101,8 @@ func TestChildrenAreAsInTheGoldenFiles(t *testing.T) {
 			_, err = settings.Parse(s.Content)
 			require.NoError(t, err, "the relay has to read what is written for it")
 			fleet := Fleet{Replicas: 3, Image: "registry.example.com/relayfleet:v1", Settings: s.Name}
-			golden(t, name, ServiceAccount(r), ConfigMap(r, s), Deployment(r, fleet))
+			golden(t, name, ServiceAccount(r), ConfigMap(r, s), Deployment(r, fleet), DisruptionBudget(r),
+				NetworkPolicy(r, "relayfleet-system"), PodMonitor(r))
 		})
 	}
 }

@@ -32,6 +32,10 @@ const (
 	BacklogLow Reason = "BacklogLow"
 	// WithinBounds: the size was outside minimum and maximum, or there was none.
 	WithinBounds Reason = "WithinBounds"
+	// Suspended: no relay shall run.
+	Suspended Reason = "Suspended"
+	// Manual: the size is the user's.
+	Manual Reason = "Manual"
 )
 
 // Limit is what keeps a decision from what was recommended.
